@@ -44,7 +44,7 @@ static int try_path(const struct addr *a)
 
 static int try_address(const struct addr_spec *spec, const struct sock_listen *opt)
 {
-	struct addr v4 = {.len = sizeof(v4.in)};
+	struct addr v4;
 	int err;
 
 	if (addr_is_unix(&spec->addr) && spec->addr.un.sun_path[0] != '\0')
@@ -52,8 +52,7 @@ static int try_address(const struct addr_spec *spec, const struct sock_listen *o
 	err = sock_try_bind(&spec->addr, opt);
 	if (err != -EAFNOSUPPORT || spec->kind != ADDR_ANY || opt->v6only)
 		return err;
-	v4.in.sin_family = AF_INET;
-	v4.in.sin_port = htons(spec->port);
+	addr_any4(&v4, spec->port);
 	return sock_try_bind(&v4, opt);
 }
 

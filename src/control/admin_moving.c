@@ -14,20 +14,6 @@
 #include "weir/host/listen_error.h"
 #include "weir/sys/low_fds.h"
 
-static const char *why_not_set(int err)
-{
-	switch (err) {
-	case -EPERM:
-		return "not permitted, because the socket belongs to another user, or would; restart to set "
-		       "them";
-	case -ESTALE:
-	case -ENOENT:
-		return "the socket was removed or replaced; a restart creates it";
-	default:
-		return strerror(-err);
-	}
-}
-
 void admin_moving_explain(const struct admin_socket *s, const struct config_global *g, int err, char *why,
 			  size_t room)
 {
@@ -37,7 +23,7 @@ void admin_moving_explain(const struct admin_socket *s, const struct config_glob
 	/* Each may be truncated. */
 	if (s->kept != NULL)
 		(void)snprintf(why, room, "cannot change mode and owner of the admin socket %s: %s", at,
-			       why_not_set(err));
+			       listen_error_of_owner(err));
 	else if (err == -ENOMEM || err == -EMFILE || err == -ENFILE)
 		(void)snprintf(why, room, "cannot open the admin socket %s: %s; %s", at, strerror(-err),
 			       low_fds_advice(err));

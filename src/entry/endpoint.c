@@ -221,11 +221,7 @@ int endpoint_bind(struct endpoint *ep, bool share_port)
 	opt.share_port = share_port;
 	ep->fd = sock_bind(&ep->addr, &opt);
 	if (ep->fd == -EAFNOSUPPORT && b->addr.kind == ADDR_ANY && !b->v6only) {
-		/* ":443" on a machine without IPv6 means IPv4. */
-		memset(&ep->addr, 0, sizeof(ep->addr));
-		ep->addr.len = sizeof(ep->addr.in);
-		ep->addr.in.sin_family = AF_INET;
-		ep->addr.in.sin_port = htons(b->addr.port);
+		addr_any4(&ep->addr, b->addr.port);
 		ep->fd = sock_bind(&ep->addr, &opt);
 	}
 	if (ep->fd < 0)

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "weir/base/check.h"
 #include "weir/base/log.h"
@@ -80,16 +79,6 @@ bool endpoint_is_covered(const struct endpoint *ep, const struct config_bind *b)
 
 /* ---- planning ---- */
 
-/* What is to become of the path; what is not asked for any more is as a new path would have it. */
-static void plan_owner(struct endpoint_options *o, const struct sock_listen *now,
-		       const struct sock_listen *next)
-{
-	o->mode = next->mode < 0 && now->mode >= 0 ? sock_path_mode() : next->mode;
-	o->uid = next->uid == (uid_t)-1 && now->uid != (uid_t)-1 ? geteuid() : next->uid;
-	o->gid = next->gid == (gid_t)-1 && now->gid != (gid_t)-1 ? getegid() : next->gid;
-	o->owns = o->mode != now->mode || o->uid != now->uid || o->gid != now->gid;
-}
-
 static struct sock_listen owner_of(const struct endpoint_options *o)
 {
 	return (struct sock_listen){.mode = o->mode, .uid = o->uid, .gid = o->gid};
@@ -98,12 +87,14 @@ static struct sock_listen owner_of(const struct endpoint_options *o)
 static int plan_path(struct endpoint_options *o, const struct endpoint *ep, const struct sock_listen *now,
 		     const struct sock_listen *next)
 {
-	struct sock_listen opt;
+	struct sock_listen opt = {.mode = next->mode, .uid = next->uid, .gid = next->gid};
 
 	if (!ep->path.bound)
 		return 0; /* abstract, or made by others */
-	plan_owner(o, now, next);
-	opt = owner_of(o);
+	o->owns = sock_path_plan_owner(now, &opt);
+	o->mode = opt.mode;
+	o->uid = opt.uid;
+	o->gid = opt.gid;
 	return o->owns ? sock_path_try_own(&ep->path, &ep->addr, &opt) : 0;
 }
 

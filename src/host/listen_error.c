@@ -71,3 +71,17 @@ const char *listen_error(int err, const struct addr_spec *at, char buf[static LI
 			return rows[i].text;
 	return strerror(-err);
 }
+
+const char *listen_error_of_owner(int err)
+{
+	switch (err) {
+	case -EPERM:
+		return "not permitted, because the socket belongs to another user, or would; restart to set "
+		       "them";
+	case -ESTALE:
+	case -ENOENT:
+		return "the socket was removed or replaced; a restart creates it";
+	default:
+		return strerror(-err);
+	}
+}

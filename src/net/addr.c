@@ -165,6 +165,12 @@ static void set_in(struct addr *a, struct in_addr ip, uint16_t port)
 	a->len = sizeof(a->in);
 }
 
+void addr_any4(struct addr *a, uint16_t port)
+{
+	memset(a, 0, sizeof(*a));
+	set_in(a, (struct in_addr){htonl(INADDR_ANY)}, port);
+}
+
 static void set_in6(struct addr *a, struct in6_addr ip, uint16_t port)
 {
 	a->in6.sin6_family = AF_INET6;

@@ -330,6 +330,17 @@ int sock_path_mode(void)
 	return found ? (int)(0777 & ~mask) : -1;
 }
 
+bool sock_path_plan_owner(const struct sock_listen *now, struct sock_listen *next)
+{
+	if (next->mode < 0 && now->mode >= 0)
+		next->mode = sock_path_mode();
+	if (next->uid == (uid_t)-1 && now->uid != (uid_t)-1)
+		next->uid = geteuid();
+	if (next->gid == (gid_t)-1 && now->gid != (gid_t)-1)
+		next->gid = getegid();
+	return next->mode != now->mode || next->uid != now->uid || next->gid != now->gid;
+}
+
 /* Which file bind(2) has made is unknown; while we hold the lock, one on which nobody listens may go. */
 static void remove_unknown(const struct addr *a)
 {

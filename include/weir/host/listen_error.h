@@ -18,5 +18,7 @@ const char *listen_error(int err, const struct addr_spec *at, char buf[static LI
 /* The same; for -EADDRINUSE names the process `holder`, unless that is 0. */
 const char *listen_error_by(int err, const struct addr_spec *at, pid_t holder,
 			    char buf[static LISTEN_ERROR_MAX]);
+/* Why mode and owner of a path cannot be changed while its socket listens; strerror(3)'s or static. */
+const char *listen_error_of_owner(int err);
 
 #endif

@@ -79,6 +79,9 @@ uint16_t addr_port(const struct addr *a);
 /* Are these the same address? Port included, scope ignored. */
 bool addr_equal(const struct addr *a, const struct addr *b);
 
+/* 0.0.0.0 with this port: what ":80" means on a machine without IPv6. */
+void addr_any4(struct addr *a, uint16_t port);
+
 /* Is it an IP address that only this machine can reach? */
 bool addr_is_loopback(const struct addr *a);
 

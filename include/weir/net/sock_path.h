@@ -37,6 +37,10 @@ int sock_path_own(struct sock_path *p, int fd, const struct addr *a, const struc
 int sock_path_own_again(const struct sock_path *p, const struct addr *a, const struct sock_listen *opt);
 /* Could sock_path_own_again() do that now? Changes nothing. 0 or -errno. */
 int sock_path_try_own(const struct sock_path *p, const struct addr *a, const struct sock_listen *opt);
+/* Where the path of a socket has what `now` asks for, and is to have what `next` asks for: turns mode and
+ * owner in `next` into those to set. What is not asked for any more becomes as a new path would have it.
+ * False if they are those of `now`. */
+bool sock_path_plan_owner(const struct sock_listen *now, struct sock_listen *next);
 /* The mode that bind(2) gives a path by the umask of this process; -1 = unknown. */
 int sock_path_mode(void);
 /* Removes the path and its lock file, each if it is still ours, and releases the lock. Call while the socket
