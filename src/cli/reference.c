@@ -38,6 +38,7 @@ static const struct group {
 	{"Words of a log line", IN_LOG, 0},
 	{"Words of a log line to syslog", IN_SYSLOG, 0},
 	{"Words of an admin-socket line", IN_ADMIN, 0},
+	{"Words of a bind line in [stats]", IN_STATS_BIND, 0},
 	{"Words of a tcp-keepalive line", IN_KEEPALIVE, 0},
 };
 

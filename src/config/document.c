@@ -38,7 +38,7 @@ struct section *document_add_section(struct document *doc, unsigned kind, const 
 	struct section *s;
 
 	check(kind != 0);
-	if ((kind & (IN_GLOBAL | IN_DEFAULTS)) != 0) {
+	if ((kind & (IN_GLOBAL | IN_STATS | IN_DEFAULTS)) != 0) {
 		check(name == NULL);
 		s = document_find(doc, kind, NULL);
 		if (s != NULL)
@@ -61,7 +61,7 @@ struct section *document_add_guessed(struct document *doc, unsigned kind, const 
 	struct section *s;
 
 	/* There is only one of these, and its other lines are in the right place. */
-	if ((kind & (IN_GLOBAL | IN_DEFAULTS)) != 0)
+	if ((kind & (IN_GLOBAL | IN_STATS | IN_DEFAULTS)) != 0)
 		return document_add_section(doc, kind, NULL, at);
 	if (name == NULL || name[0] == '\0')
 		name = arena_printf(doc->diag->arena, "of-line-%u", at.line);

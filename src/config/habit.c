@@ -25,6 +25,8 @@ static unsigned words_section(const struct option *o, const struct words *words)
 		return IN_LOG;
 	case OPT_ADMIN:
 		return IN_ADMIN;
+	case OPT_STATS:
+		return IN_STATS_BIND;
 	case OPT_KEEPALIVE:
 		return IN_KEEPALIVE;
 	case OPT_BALANCE:

@@ -96,6 +96,7 @@ static const struct section_name line_names[] = {
 	{IN_LOG, "a log line"},
 	{IN_SYSLOG, "a log line to syslog"},
 	{IN_ADMIN, "an admin-socket line"},
+	{IN_STATS_BIND, "a bind line in [stats]"},
 	{IN_KEEPALIVE, "a tcp-keepalive line"},
 	{IN_BALANCE, "a balance line"},
 	{IN_CHECK, "a check line"},

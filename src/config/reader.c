@@ -187,7 +187,7 @@ static struct entry *take_equals(struct reader *r, const struct reader_line *lin
 	hint = habit_translate(d->arena, text, &foreign);
 	/* "acl x path_beg = /": the '=' is not the mistake. */
 	if (hint != NULL && foreign < key_len &&
-	    option_find_start(IN_GLOBAL | IN_DEFAULTS | IN_PROXIES, key, &(size_t){0}) == NULL) {
+	    option_find_start(IN_GLOBAL | IN_STATS | IN_DEFAULTS | IN_PROXIES, key, &(size_t){0}) == NULL) {
 		diag_error(d, DIAG_UNKNOWN_KEY, reader_at(r, line->offset, foreign), "unknown key '%.*s'",
 			   (int)foreign, key);
 		diag_hint(d, "%s", hint);

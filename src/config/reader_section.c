@@ -76,9 +76,8 @@ static unsigned report_unknown_section(struct reader *r, const char *word, const
 		suggest_offer(&s, section_word(kinds[i]), NULL);
 	if (s.best != NULL) {
 		kind = section_kind(s.best, strlen(s.best));
-		diag_hint(d, "did you mean [%s%s%s]?%s", s.best, *name != '\0' ? " " : "", name,
-			  kind == IN_STATS ? " It is not in this version" : "");
-		return kind == IN_STATS ? 0 : kind;
+		diag_hint(d, "did you mean [%s%s%s]?", s.best, *name != '\0' ? " " : "", name);
+		return kind;
 	}
 	if (hint != NULL) {
 		diag_hint(d, "%s", hint);
@@ -110,7 +109,7 @@ static void open_unknown_section(struct reader *r, const char *word, const char 
 	if (kind == 0)
 		return;
 	/* Text after [global] is not a name: other sections cannot refer to it. */
-	if ((kind & (IN_GLOBAL | IN_DEFAULTS)) != 0)
+	if ((kind & (IN_GLOBAL | IN_STATS | IN_DEFAULTS)) != 0)
 		(void)document_add_broken(r->doc, meant);
 	r->section = document_add_guessed(r->doc, kind, is_section_name(meant) ? meant : "", at);
 }
@@ -133,9 +132,6 @@ void reader_open_section(struct reader *r, const char *inside, struct at at)
 	r->section = NULL;
 	if (kind == 0) {
 		open_unknown_section(r, word, name, at);
-	} else if (kind == IN_STATS) {
-		diag_error(d, DIAG_NOT_YET, at, "section [stats] is not in this version");
-		diag_hint(d, "see 'weir status' and 'weir ctl show stat'");
 	} else if ((kind & IN_PROXIES) == 0) {
 		if (*name != '\0') {
 			diag_error(d, DIAG_BAD_NAME, name_at, "[%s] takes no name", word);

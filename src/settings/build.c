@@ -14,7 +14,7 @@
 #include "weir/config/habit.h"
 #include "setting.h"
 
-#define ANYWHERE (IN_GLOBAL | IN_DEFAULTS | IN_PROXIES)
+#define ANYWHERE (IN_GLOBAL | IN_STATS | IN_DEFAULTS | IN_PROXIES)
 /* One section being read. */
 struct pass {
 	struct build *build;
@@ -340,6 +340,9 @@ static int read_value(struct pass *p, const struct entry *e, const struct option
 		return setting_parse(&s);
 	case OPT_LOG:
 		return read_log(p, e, &s);
+	case OPT_STATS:
+		p->build->stats_at = s.words.list[0].at;
+		return setting_parse(&s);
 	case OPT_ADMIN:
 		p->build->admin_at = s.words.list[0].at;
 		return setting_parse(&s);
@@ -461,34 +464,24 @@ static void set_built_in(struct build *b)
 	memset(&b->global, 0, sizeof(b->global));
 	memset(&b->defaults, 0, sizeof(b->defaults));
 	b->global.admin_owner = (struct config_socket_owner){-1, (uid_t)-1, (gid_t)-1};
-	setting_defaults(a, IN_GLOBAL | IN_ADMIN, &b->global);
+	b->global.stats.owner = b->global.admin_owner;
+	setting_defaults(a, IN_GLOBAL | IN_ADMIN | IN_STATS | IN_STATS_BIND, &b->global);
 	setting_defaults(a, IN_DEFAULTS, &b->defaults);
 	b->built_in = b->defaults;
-}
-
-/* Without any log line the table's default applies. */
-static void set_default_log(struct build *b)
-{
-	struct config_log *log;
-
-	if (b->global.log_count > 0)
-		return;
-	log = arena_alloc(b->diag->arena, sizeof(*log));
-	log->kind = CONFIG_LOG_AUTO;
-	setting_defaults(b->diag->arena, IN_LOG, log);
-	b->global.logs = log;
-	b->global.log_count = 1;
 }
 
 void build_document(struct build *b)
 {
 	struct section *global = document_find(b->doc, IN_GLOBAL, NULL);
+	struct section *stats = document_find(b->doc, IN_STATS, NULL);
 	struct section *defaults = document_find(b->doc, IN_DEFAULTS, NULL);
 
 	set_built_in(b);
 	if (global != NULL)
 		b->global.origins = read_section(b, global, NULL, &b->global);
-	set_default_log(b);
+	if (stats != NULL)
+		b->global.stats.origins = read_section(b, stats, NULL, &b->global);
+	setting_default_log(b->diag->arena, &b->global);
 	if (defaults != NULL)
 		b->defaults_origins = read_section(b, defaults, NULL, &b->defaults);
 	for (struct section *s = b->doc->first; s != NULL; s = s->next) {

@@ -49,6 +49,7 @@ struct build {
 	struct config_global global;
 	struct config_global nowhere; /* target of values read only for their errors */
 	struct at admin_at;
+	struct at stats_at; /* the same of [stats] */
 	struct config_proxy built_in; /* the defaults of the table, before [defaults] */
 	struct config_proxy defaults;
 	struct config_origins defaults_origins;

@@ -7,6 +7,7 @@
 #include "weir/settings/config_diff.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -327,10 +328,28 @@ static const char *default_backend(const struct config_front *f)
 
 /* ---- sections and lines ---- */
 
+/* Other sections have keys of the same names. */
+static void on_stats(void *arg, const char *key, const char *before, const char *after)
+{
+	const struct config_diff *to = arg;
+	char name[64];
+
+	(void)snprintf(name, sizeof(name), "stats.%s", key); /* it fits */
+	to->differs(to->arg, name, before, after);
+}
+
 int config_diff_global(const struct config_global *before, const struct config_global *after,
 		       const struct config_diff *to)
 {
-	return diff_options(to, IN_GLOBAL, before, after);
+	const struct config_diff of_stats = {on_stats, (void *)(uintptr_t)to};
+	int err = diff_options(to, IN_GLOBAL, before, after);
+
+	if (!err)
+		err = diff_options(&of_stats, IN_STATS, before, after);
+	if (!err)
+		err = diff_networks(&of_stats, "allow-from", &before->stats.allow_list,
+				    &after->stats.allow_list);
+	return err;
 }
 
 int config_diff_frontend(const struct config_front *before, const struct config_front *after,

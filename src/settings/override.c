@@ -76,8 +76,9 @@ static void report_no_section(const struct override *o, size_t equals)
 	}
 	diag_error(d, DIAG_UNKNOWN_SECTION, part_at(o, 0, len), "no file has a section [%s]", written);
 	suggest_init(&near, written);
-	/* These two need not occur in a file. */
+	/* These three need not occur in a file. */
 	suggest_offer(&near, section_word(IN_GLOBAL), NULL);
+	suggest_offer(&near, section_word(IN_STATS), NULL);
 	suggest_offer(&near, section_word(IN_DEFAULTS), NULL);
 	for (const struct section *s = o->doc->first; s != NULL; s = s->next) {
 		const char *word = section_word(s->kind);

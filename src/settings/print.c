@@ -157,6 +157,9 @@ void config_print_log(const struct config_log *log, FILE *out)
 	setting_print_log(log, out);
 }
 
+static void print_networks(struct printer *p, const struct config_origins *own, const struct option *o,
+			   const struct config_networks *n);
+
 static void print_global(struct printer *p, const struct config_global *g)
 {
 	fputs("[global]\n", p->out);
@@ -167,6 +170,12 @@ static void print_global(struct printer *p, const struct config_global *g)
 		config_print_log(&g->logs[i], out);
 		end_line(p, &g->logs[i].place, false);
 	}
+	if (g->stats.addr.kind == ADDR_NONE && g->stats.allow_list.count == 0)
+		return;
+	fputs("\n[stats]\n", p->out);
+	print_options(p, IN_STATS, 0, g, &g->stats.origins);
+	print_networks(p, &g->stats.origins, option_find(IN_STATS, "allow-from").option,
+		       &g->stats.allow_list);
 }
 
 /* Begins a line "KEY =" of a list that may need several. */
@@ -178,7 +187,7 @@ static FILE *begin_list(struct printer *p, const char *key)
 	return out;
 }
 
-static void print_networks(struct printer *p, const struct config_frontend *f, const struct option *o,
+static void print_networks(struct printer *p, const struct config_origins *own, const struct option *o,
 			   const struct config_networks *n)
 {
 	char buf[NETSET_TEXT_MAX];
@@ -188,7 +197,7 @@ static void print_networks(struct printer *p, const struct config_frontend *f, c
 
 		for (size_t k = i; k < n->count && k < i + LIST_LINE; k++)
 			fprintf(out, " %s", net_prefix_format(&n->list[k], buf));
-		end_option(p, o, &f->origins);
+		end_option(p, o, own);
 	}
 }
 
@@ -209,9 +218,9 @@ static void print_list(struct printer *p, const struct config_frontend *f, const
 	if (o->type == OPT_USERS)
 		print_users(p, f, o);
 	else if (strcmp(o->key, "trusted") == 0)
-		print_networks(p, f, o, &f->trusted_list);
+		print_networks(p, &f->origins, o, &f->trusted_list);
 	else
-		print_networks(p, f, o, o->key[0] == 'a' ? &f->allow_list : &f->deny_list);
+		print_networks(p, &f->origins, o, o->key[0] == 'a' ? &f->allow_list : &f->deny_list);
 }
 
 static void print_access(struct printer *p, const struct config_frontend *f)

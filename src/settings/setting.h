@@ -77,6 +77,8 @@ int setting_parse_text(const struct setting *s, void *field);
 void setting_print_id(const void *field, const struct option *option, FILE *out);
 bool setting_owner_is_set(const void *field);
 /* Targets of the log, in setting_log.c. */
+/* Without any log line the table's default applies. */
+void setting_default_log(struct arena *a, struct config_global *g);
 int setting_parse_log(const struct setting *s, void *field);
 void setting_print_log(const struct config_log *log, FILE *out);
 int setting_parse_log_format(const struct setting *s, void *field);
@@ -86,6 +88,8 @@ void setting_print_sample(const void *field, const struct option *option, FILE *
 int setting_parse_admin(const struct setting *s, void *field);
 void setting_print_admin(const void *field, const struct option *option, FILE *out);
 bool setting_admin_is_set(const void *field);
+int setting_parse_stats(const struct setting *s, void *field);
+void setting_print_stats(const void *field, const struct option *option, FILE *out);
 void setting_print_ids(const void *field, const struct option *option, FILE *out);
 bool setting_ids_are_set(const void *field);
 /* The composite types, in setting_line.c. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * setting_admin.c - `admin-socket`: a Unix socket, and its users.
+ * setting_admin.c - `admin-socket`: a Unix socket, and its users; and the address of [stats].
  *
  * Rejects other kinds of addresses, an owner for an abstract name, which has no file, and more users than fit
  * on a line of -T. Main thread.
@@ -15,21 +15,24 @@
 #define ADMIN_IDS_MAX 64
 
 /* Anyone who knows an abstract name can connect to it: an owner and a mode would have no effect. */
-static int validate_name(const struct setting *s)
+static int validate_name(const struct setting *s, unsigned section)
 {
 	static const char *const keys[] = {"mode", "user", "group"};
 	int result = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
-		const struct word *w = setting_find_word(s->diag->arena, &s->words, IN_ADMIN, keys[i]);
+		const struct word *w = setting_find_word(s->diag->arena, &s->words, section, keys[i]);
 
 		if (w == NULL)
 			continue;
 		diag_error(s->diag, DIAG_CONFLICT, w->at, "'%s' has no effect on an abstract socket",
 			   keys[i]);
-		diag_hint(s->diag,
-			  "write a path, as in unix:/run/weir/admin.sock mode=660; or allow-uid=... or "
-			  "allow-gid=... instead");
+		if (section == IN_ADMIN)
+			diag_hint(s->diag,
+				  "write a path, as in unix:/run/weir/admin.sock mode=660; or allow-uid=... "
+				  "or allow-gid=... instead");
+		else
+			diag_hint(s->diag, "write a path, as in unix:/run/weir/stats.sock mode=660");
 		result = -EINVAL;
 	}
 	return result;
@@ -64,7 +67,7 @@ int setting_parse_admin(const struct setting *s, void *field)
 	if (validate_count(s, &g->admin_uids, "allow-uid") != 0 ||
 	    validate_count(s, &g->admin_gids, "allow-gid") != 0)
 		return -EINVAL;
-	return !err && spec->addr.un.sun_path[0] == '\0' ? validate_name(s) : err;
+	return !err && spec->addr.un.sun_path[0] == '\0' ? validate_name(s, IN_ADMIN) : err;
 }
 
 void setting_print_admin(const void *field, const struct option *option, FILE *out)
@@ -75,6 +78,53 @@ void setting_print_admin(const void *field, const struct option *option, FILE *o
 	(void)option; /* there is one row */
 	setting_print_address(&g->admin, out);
 	setting_print_words(IN_ADMIN, g, out);
+}
+
+/* Is this word given for a socket that has no file? */
+static int validate_owner(const struct setting *s)
+{
+	static const char *const keys[] = {"mode", "user", "group"};
+
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+		const struct word *w = setting_find_word(s->diag->arena, &s->words, IN_STATS_BIND, keys[i]);
+
+		if (w == NULL)
+			continue;
+		diag_error(s->diag, DIAG_CONFLICT, w->at, "'%s' is for Unix sockets only", keys[i]);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+int setting_parse_stats(const struct setting *s, void *field)
+{
+	struct addr_spec *spec = field;
+	const int err = setting_address(s, &s->words.list[0], spec);
+
+	if (setting_parse_words(s, 1, IN_STATS_BIND) != 0 || err)
+		return -EINVAL;
+	switch (spec->kind) {
+	case ADDR_UNIX:
+		return spec->addr.un.sun_path[0] == '\0' ? validate_name(s, IN_STATS_BIND) : 0;
+	case ADDR_IP:
+	case ADDR_ANY:
+		return validate_owner(s);
+	default:
+		(void)setting_bad(s, &s->words.list[0], 0,
+				  "must be an IP address with a port, or a Unix socket");
+		diag_hint(s->diag, "write 127.0.0.1:8404");
+		return -EINVAL;
+	}
+}
+
+void setting_print_stats(const void *field, const struct option *option, FILE *out)
+{
+	const struct config_global *g =
+		container_of((const struct addr_spec *)field, struct config_global, stats.addr);
+
+	(void)option; /* there is one row */
+	setting_print_address(&g->stats.addr, out);
+	setting_print_words(IN_STATS_BIND, g, out);
 }
 
 bool setting_admin_is_set(const void *field)

@@ -144,6 +144,19 @@ void setting_print_log(const struct config_log *log, FILE *out)
 	setting_print_words(words_of(log->kind), log, out);
 }
 
+void setting_default_log(struct arena *a, struct config_global *g)
+{
+	struct config_log *log;
+
+	if (g->log_count > 0)
+		return;
+	log = arena_alloc(a, sizeof(*log));
+	log->kind = CONFIG_LOG_AUTO;
+	setting_defaults(a, IN_LOG, log);
+	g->logs = log;
+	g->log_count = 1;
+}
+
 /* ---- format ---- */
 
 /* No field is named, so a word was meant. */

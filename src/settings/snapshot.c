@@ -83,6 +83,36 @@ static void *copy_bytes(struct arena *a, const void *from, size_t size)
 	return to;
 }
 
+/* A set that lives as long as the snapshot. */
+struct set_owner {
+	struct netset *set; /* owns */
+};
+
+static void release_set(void *bytes)
+{
+	struct set_owner *o = bytes;
+
+	netset_free(o->set);
+	o->set = NULL;
+}
+
+/* Copies the networks as written and builds the set; no set if there are none. */
+static struct netset *copy_networks(struct arena *a, const struct config_networks *from,
+				    struct config_networks *to)
+{
+	struct set_owner *o;
+
+	*to = (struct config_networks){copy_bytes(a, from->list, from->count * sizeof(*to->list)),
+				       from->count};
+	if (from->count == 0)
+		return NULL;
+	o = arena_alloc_owner(a, sizeof(*o), release_set);
+	o->set = netset_new(to->list, to->count);
+	if (o->set == NULL)
+		arena_no_memory(a);
+	return o->set;
+}
+
 static struct config_ids copy_ids(struct arena *a, struct config_ids from)
 {
 	return (struct config_ids){copy_bytes(a, from.list, from.count * sizeof(*from.list)), from.count};
@@ -112,37 +142,9 @@ static void fill_global(struct arena *a, struct config *c, const struct config_g
 	}
 	g->admin_uids = copy_ids(a, from->admin_uids);
 	g->admin_gids = copy_ids(a, from->admin_gids);
+	g->stats.allow = copy_networks(a, &from->stats.allow_list, &g->stats.allow_list);
+	g->stats.origins = copy_origins(a, c, from->stats.origins);
 	g->origins = copy_origins(a, c, from->origins);
-}
-
-/* A set that lives as long as the snapshot. */
-struct set_owner {
-	struct netset *set; /* owns */
-};
-
-static void release_set(void *bytes)
-{
-	struct set_owner *o = bytes;
-
-	netset_free(o->set);
-	o->set = NULL;
-}
-
-/* Copies the networks as written and builds the set; no set if there are none. */
-static struct netset *copy_networks(struct arena *a, const struct config_networks *from,
-				    struct config_networks *to)
-{
-	struct set_owner *o;
-
-	*to = (struct config_networks){copy_bytes(a, from->list, from->count * sizeof(*to->list)),
-				       from->count};
-	if (from->count == 0)
-		return NULL;
-	o = arena_alloc_owner(a, sizeof(*o), release_set);
-	o->set = netset_new(to->list, to->count);
-	if (o->set == NULL)
-		arena_no_memory(a);
-	return o->set;
 }
 
 static void copy_check(struct arena *a, struct config_check *to, const struct config_check *from)

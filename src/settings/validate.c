@@ -199,6 +199,10 @@ static void validate_bind(struct build *b, size_t i, size_t n)
 		report_bind(b, p->bind_at[n], b->admin_at);
 		return;
 	}
+	if (binds_clash(&p->binds[n], &(struct config_bind){.addr = b->global.stats.addr})) {
+		report_bind(b, p->bind_at[n], b->stats_at);
+		return;
+	}
 	for (size_t j = 0; j <= i; j++) {
 		const struct proxy *other = &b->proxies[j];
 

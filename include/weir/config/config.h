@@ -21,6 +21,7 @@
 #include "weir/net/netset.h"
 
 #define CONFIG_ADMIN_CLIENTS_MAX 16 /* maximum clients that the admin socket serves at a time */
+#define CONFIG_STATS_CLIENTS_MAX 64 /* the same of the HTTP endpoint */
 #define CONFIG_NAME_MAX 64
 #define CONFIG_CPUS_MAX 256
 
@@ -127,6 +128,21 @@ struct config_socket_owner {
 	gid_t gid; /* (gid_t)-1 = keep */
 };
 
+/* Networks as written, for -T; lookups use the set next to them. */
+struct config_networks {
+	struct net_prefix *list;
+	size_t count;
+};
+
+/* The HTTP endpoint: [stats]. */
+struct config_stats {
+	struct addr_spec addr; /* ADDR_NONE = none; or ADDR_IP, ADDR_ANY, ADDR_UNIX */
+	struct config_socket_owner owner; /* Unix paths */
+	struct netset *allow; /* who may use it over TCP; NULL = this machine; borrows from the snapshot */
+	struct config_networks allow_list;
+	struct config_origins origins;
+};
+
 /* Users or groups, by number. */
 struct config_ids {
 	uint32_t *list;
@@ -147,6 +163,7 @@ struct config_global {
 					      * admin */
 	struct config_ids admin_uids; /* other users allowed to use the socket; admin_access.h has the rule */
 	struct config_ids admin_gids;
+	struct config_stats stats;
 	enum config_on_removed on_removed; /* of sections that do not set it */
 	struct config_origins origins;
 };
@@ -246,12 +263,6 @@ struct config_backend {
 	struct config_tcp tcp;           /* of the server side */
 	struct config_place place;
 	struct config_origins origins;
-};
-
-/* Networks as written, for -T; lookups use the set next to them. */
-struct config_networks {
-	struct net_prefix *list;
-	size_t count;
 };
 
 /* A range of ports, both ends included. */

@@ -32,6 +32,7 @@ enum option_section {
 	IN_SYSLOG = 1 << 12,
 	IN_CHECK = 1 << 13,
 	IN_ROUTE = 1 << 14,
+	IN_STATS_BIND = 1 << 15,
 };
 
 #define IN_PROXIES (IN_LISTEN | IN_FRONTEND | IN_BACKEND)
@@ -68,6 +69,7 @@ enum option_type {
 	OPT_CPUS,	/* struct config_global, its affinity */
 	OPT_LOG,	/* struct config_global, its logs */
 	OPT_ADMIN,	/* struct config_global, its admin socket */
+	OPT_STATS,	/* struct config_global, its HTTP endpoint */
 	OPT_KEEPALIVE,	/* struct config_tcp */
 	OPT_IDLE,	/* struct config_timeouts, both sides */
 	OPT_BALANCE,	/* struct config_balancing */

@@ -170,7 +170,21 @@ OPTION("unlisten", FRONT_D, FRONT_D, OPT_CHOICE, 0, "no|no-server",
        "unlisten = no-server")
 
 /* [stats] */
-LATER("bind", IN_STATS, OPT_REPEAT, "Address of the HTTP endpoint.", "bind = 127.0.0.1:8404")
+OPTION("bind", IN_STATS, IN_STATS, OPT_STATS, 0, "ADDRESS [mode= user= group=]", FIELD_GLOBAL(stats.addr),
+       NULL, 0, 0,
+       "Address of the HTTP endpoint, TCP or Unix: metrics, statistics as CSV and JSON, health of the "
+       "daemon. If unset, there is none.",
+       "bind = 127.0.0.1:8404")
+OPTION("allow-from", IN_STATS, IN_STATS, OPT_NETWORKS, OPT_REPEAT, "NETWORK... | @FILE",
+       FIELD_GLOBAL(stats.allow_list), NULL, 0, 0,
+       "Networks that may use the HTTP endpoint over TCP; if unset, only this machine (127.0.0.0/8 and ::1).",
+       "allow-from = 10.0.0.0/8")
+OPTION("mode", IN_STATS_BIND, IN_STATS_BIND, OPT_MODE, 0, "OCTAL", FIELD_GLOBAL(stats.owner.mode), NULL, 0, 0,
+       "Permissions of a Unix socket.", "bind = unix:/run/weir/stats.sock mode=666")
+OPTION("user", IN_STATS_BIND, IN_STATS_BIND, OPT_USER, 0, "NAME | UID", FIELD_GLOBAL(stats.owner.uid), NULL,
+       0, 0, "Owner of a Unix socket.", "bind = unix:/run/weir/stats.sock user=root")
+OPTION("group", IN_STATS_BIND, IN_STATS_BIND, OPT_GROUP, 0, "NAME | GID", FIELD_GLOBAL(stats.owner.gid), NULL,
+       0, 0, "Group of a Unix socket.", "bind = unix:/run/weir/stats.sock group=adm")
 
 /* The words of a bind line */
 OPTION("backlog", IN_BIND, IN_BIND, OPT_INT, 0, "N", MADE_BIND(backlog), NULL, 1, 65535,

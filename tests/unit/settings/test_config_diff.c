@@ -263,6 +263,9 @@ static void make_pair(const struct option *o, char *before, char *after, size_t 
 	} else if ((o->sections & (IN_GLOBAL | IN_ADMIN)) != 0) {
 		(void)snprintf(before, room, "%s", WEB(""));
 		(void)snprintf(after, room, "[global]\n%s\n" WEB(""), line);
+	} else if ((o->sections & (IN_STATS | IN_STATS_BIND)) != 0) {
+		(void)snprintf(before, room, "%s", WEB(""));
+		(void)snprintf(after, room, "[stats]\n%s\n" WEB(""), line);
 	} else {
 		(void)snprintf(before, room, "%s[backend app]\nserver a = 10.0.0.1:80\n", WEB(""));
 		(void)snprintf(after, room, "%s%s\n[backend app]\nserver a = 10.0.0.1:80\n", WEB(""), line);

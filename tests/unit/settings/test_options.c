@@ -137,7 +137,7 @@ static struct loaded load_example(const struct option *o)
 
 	if ((o->sections & (IN_GLOBAL | IN_LOG | IN_SYSLOG | IN_ADMIN)) != 0)
 		(void)snprintf(text, sizeof(text), "[global]\n%s\n" GOOD, o->example);
-	else if ((o->sections & IN_STATS) != 0)
+	else if ((o->sections & (IN_STATS | IN_STATS_BIND)) != 0)
 		(void)snprintf(text, sizeof(text), "[stats]\n%s\n" GOOD, o->example);
 	else if ((o->sections & PROXY_LINES) != 0)
 		(void)snprintf(
