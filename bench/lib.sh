@@ -7,7 +7,7 @@
 # bench_packages PACKAGE... installs missing build packages, and these.
 bench_packages() {
     need_packages "$root/build-bench/log/install.log" gcc libc6-dev meson ninja-build pkg-config libev-dev \
-        libinih-dev liburing-dev python3 "$@"
+        libinih-dev liburing-dev libmicrohttpd-dev python3 "$@"
 }
 
 # A release build as a packager makes it, with the programs in bench/.

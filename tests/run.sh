@@ -40,9 +40,10 @@ mkdir -p "$logs"
 cd "$root" || exit 1
 
 packages="gcc libc6-dev meson ninja-build pkg-config libev-dev libinih-dev libcmocka-dev liburing-dev
-    python3"
+    libmicrohttpd-dev python3"
 [ "$mode" = unit ] || packages="$packages python3-pytest python3-pytest-xdist python3-seccomp python3-pyte
-    strace iproute2 nftables util-linux curl wrk iperf3 redis-server redis-tools rsync systemd mandoc
+    python3-jsonschema strace iproute2 nftables util-linux curl wrk iperf3 redis-server redis-tools
+    rsync systemd mandoc
     haproxy nginx libnginx-mod-stream"
 case $(. /etc/os-release && echo "${VERSION_ID:-}") in
     12) clang=14 ;;
@@ -300,7 +301,8 @@ once=
 for name in test_doctor test_command_line test_logs test_log_formats test_tcplog test_admin \
     test_admin_control test_admin_reload test_confirm test_confirmed_start test_haproxy_grammar \
     test_haproxy_words test_harness test_plan test_completion test_explain test_hatop \
-    test_page test_reload test_reload_changes test_reload_refused test_reload_user test_run_time_rollback \
+    test_page test_web test_reload test_reload_changes test_reload_refused test_reload_user \
+    test_run_time_rollback \
     attack/test_admin_access \
     attack/test_admin_slow attack/test_admin_storm attack/test_log_disk_hung \
     attack/test_name_changes attack/test_privileges attack/test_socket_files attack/test_start_race; do

@@ -23,10 +23,10 @@ grep -q 'nodev.*overlay$' /proc/filesystems || cannot_be "no overlay file system
 start=$(date +%s)
 release=$(own_release)
 case $release in
-    12) libev=libev4 ;;
-    *) libev=libev4t64 ;;
+    12) libev=libev4 http=libmicrohttpd12 ;;
+    *) libev=libev4t64 http=libmicrohttpd12t64 ;;
 esac
-debian_tree systemd "$release" systemd,systemd-sysv,dbus,$libev,libinih1,liburing2,python3-minimal ||
+debian_tree systemd "$release" systemd,systemd-sysv,dbus,$libev,libinih1,liburing2,$http,python3-minimal ||
     cannot_be "Debian $release could not be fetched"
 echo "a tree of Debian $release: $(($(date +%s) - start)) s"
 
