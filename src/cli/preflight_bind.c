@@ -64,7 +64,7 @@ static int running_weir(const struct config *c)
 	return pid > 0 ? pid : 0;
 }
 
-/* For the admin socket, which has no frontend and no bind line, `fe` and `b` are NULL. */
+/* For the admin socket and the HTTP endpoint, which are of no frontend, `fe` and `b` are NULL. */
 static void preflight_bind(struct preflight *p, const struct addr_spec *spec,
 			   const struct config_frontend *fe, const struct config_bind *b)
 {
@@ -109,4 +109,6 @@ void preflight_binds(struct preflight *p)
 				       &c->frontends[i].binds[k]);
 	if (c->global.admin.kind != ADDR_NONE)
 		preflight_bind(p, &c->global.admin, NULL, NULL);
+	if (c->global.stats.addr.kind != ADDR_NONE)
+		preflight_bind(p, &c->global.stats.addr, NULL, NULL);
 }

@@ -285,8 +285,10 @@ static void finish(struct daemon *d)
 	sd_service_close(&d->service);
 	prober_free(d->prober);
 	resolver_free(d->resolver);
+	web_free(d->web);
 	admin_free(d->admin);
 	stats_free(d->stats);
+	web_socket_close(&d->web_socket);
 	admin_socket_close(&d->admin_socket);
 	admin_socket_close(&d->control_socket);
 	if (d->engine_started) {
@@ -339,6 +341,7 @@ static enum exit_code run(struct daemon *d)
 	if (config_input_keep_environment(&d->input) != 0)
 		return daemon_fail(d, EXIT_ENVIRONMENT, "cannot start: no memory for the environment");
 	read_environment(d);
+	web_socket_init(&d->web_socket);
 	admin_socket_init(&d->admin_socket);
 	admin_socket_init(&d->control_socket);
 	d->admin_context.started_ns = clock_mono_ns();

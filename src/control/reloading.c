@@ -109,6 +109,10 @@ static int apply_all(struct reloading *r, const struct plan *plan, char *why, si
 			  .commit = admin_moving_commit,
 			  .undo = admin_moving_undo,
 			  .arg = &r->admin},
+		.web = {.prepare = web_moving_prepare,
+			.commit = web_moving_commit,
+			.undo = web_moving_undo,
+			.arg = &r->web},
 		.took_effect = took_effect,
 		.arg = r,
 	};
@@ -336,6 +340,7 @@ void reloading_init(struct reloading *r, struct daemon *d)
 	r->timer.data = r;
 	turn_watch_init(&r->turns, d->loop, &d->engine);
 	r->admin = (struct admin_moving){.admin = d->admin, .now = &d->admin_socket};
+	r->web = (struct web_moving){.web = d->web, .privileges = &d->privileges};
 	reload_init(&r->reload, &steps, r);
 	reload_set_origin(&r->reload,
 			  &(const struct reload_origin){

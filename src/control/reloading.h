@@ -14,6 +14,7 @@
 #include "weir/reload/reload.h"
 #include "weir/reload/saving_job.h"
 #include "turn_watch.h"
+#include "web_moving.h"
 #include "admin_moving.h"
 
 struct daemon;
@@ -25,6 +26,7 @@ struct reloading {
 	struct saving_job *saving; /* owns; NULL = nothing is being saved */
 	struct config *next;	 /* owns while it is applied */
 	struct admin_moving admin;
+	struct web_moving web;
 	struct turn_watch turns;
 	struct ev_timer timer;	 /* set while a reload waits for something */
 };

@@ -132,13 +132,17 @@ static enum exit_code open_sockets(struct daemon *d)
 		refusal_of_bind(&r, why, sizeof(why));
 		return daemon_fail(d, EXIT_ENVIRONMENT, "%s", why);
 	}
-	if (g->admin.kind == ADDR_NONE)
-		return EXIT_FINE;
-	err = admin_socket_open(&d->admin_socket, g);
-	if (!err)
-		return EXIT_FINE;
-	admin_moving_explain(&d->admin_socket, g, err, why, sizeof(why));
-	return daemon_fail(d, EXIT_ENVIRONMENT, "%s", why);
+	err = g->admin.kind != ADDR_NONE ? admin_socket_open(&d->admin_socket, g) : 0;
+	if (err) {
+		admin_moving_explain(&d->admin_socket, g, err, why, sizeof(why));
+		return daemon_fail(d, EXIT_ENVIRONMENT, "%s", why);
+	}
+	err = g->stats.addr.kind != ADDR_NONE ? web_socket_open(&d->web_socket, &g->stats) : 0;
+	if (err) {
+		web_moving_explain(&d->web_socket, g, err, why, sizeof(why));
+		return daemon_fail(d, EXIT_ENVIRONMENT, "%s", why);
+	}
+	return EXIT_FINE;
 }
 
 /* Before privileges are dropped: perhaps only root may write to the folder. */
@@ -187,19 +191,19 @@ static void open_control_socket(struct daemon *d)
 }
 
 /* Our own TCP listeners. Others have no address that overlaps with another. */
-static int give_socket(const struct daemon *d, const struct endpoint *ep)
+static int give_socket(const struct daemon *d, int fd, const struct addr *addr)
 {
 	char address[ADDR_TEXT_MAX];
 	int err;
 
-	if (ep->inherited || addr_is_unix(&ep->addr))
+	if (addr_is_unix(addr))
 		return 0;
-	err = privileges_give(&d->privileges, ep->fd);
+	err = privileges_give(&d->privileges, fd);
 	if (err)
 		log_line(LOG_LEVEL_NOTICE,
 			 "cannot give the listening socket %s to its user: %s; only a restart can "
 			 "replace it by an overlapping address",
-			 addr_format(&ep->addr, address), strerror(-err));
+			 addr_format(addr, address), strerror(-err));
 	return err;
 }
 
@@ -207,10 +211,12 @@ static void give_sockets(const struct daemon *d)
 {
 	entries_foreach_frontend(&d->engine.entries, fe) {
 		frontend_foreach_endpoint(fe, ep) {
-			if (give_socket(d, ep) != 0)
+			if (!ep->inherited && give_socket(d, ep->fd, &ep->addr) != 0)
 				return; /* the others fail for the same reason */
 		}
 	}
+	if (d->web_socket.fd >= 0)
+		(void)give_socket(d, d->web_socket.fd, &d->web_socket.addr); /* it has been logged */
 }
 
 static enum exit_code drop_privileges(struct daemon *d)
@@ -305,7 +311,7 @@ static enum exit_code reserve_for_control(struct daemon *d)
 	low_fds_on_growth(ready_to_watch);
 	err = low_fds_hold(limits_count_low(d->config));
 	if (err >= 0)
-		err = low_fds_claim(limits_count_admin());
+		err = low_fds_claim(limits_count_admin() + limits_count_web(d->config));
 	if (err >= 0)
 		return EXIT_FINE;
 	return daemon_fail(d, EXIT_ENVIRONMENT,
@@ -348,6 +354,9 @@ static int start_services(struct daemon *d)
 	d->admin = admin_new(d->loop, &d->admin_socket, &d->control_socket, &d->admin_context);
 	if (d->admin == NULL)
 		return -ENOMEM;
+	d->web = web_moving_serve(d, &err);
+	if (d->web == NULL)
+		return err;
 	reloading_init(&d->reloading, d);
 	d->resolver = resolver_new(d->loop, &d->updates.updates, NULL, &err);
 	d->figures[6].from = d->resolver;
@@ -434,6 +443,7 @@ enum exit_code daemon_start(struct daemon *d)
 	d->figures[4] = (struct figure_source){turn_watch_publish, &d->reloading.turns};
 	d->figures[5] = (struct figure_source){process_publish, &d->process};
 	d->figures[6] = (struct figure_source){resolver_publish, NULL};
+	d->figures[7] = (struct figure_source){web_publish, &d->web};
 	err = start_services(d);
 	if (err) {
 		d->exit_code = daemon_fail(d, EXIT_ENVIRONMENT, "cannot start: %s", strerror(-err));

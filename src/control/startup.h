@@ -36,9 +36,10 @@
 #include "retiring.h"
 #include "unlistening.h"
 #include "updates_loop.h"
+#include "web_moving.h"
 
 #define DAEMON_SIGNALS 4
-#define DAEMON_FIGURE_SOURCES 7
+#define DAEMON_FIGURE_SOURCES 8
 
 struct daemon {
 	struct config_input input; /* owns: what the configuration was read from */
@@ -69,6 +70,8 @@ struct daemon {
 	struct figure_source figures[DAEMON_FIGURE_SOURCES];
 	struct stats *stats;       /* owns */
 	struct admin *admin;       /* owns */
+	struct web_socket web_socket;
+	struct web *web;           /* owns */
 	struct resolver *resolver; /* owns */
 	struct prober *prober;     /* owns */
 	struct ageing ageing;

@@ -187,8 +187,8 @@ int limits_plan(const struct limits_facts *facts, const struct limits_wish *wish
 {
 	uint64_t taken = (uint64_t)wish->endpoints + wish->locks +
 			 (uint64_t)LIMITS_FDS_PER_WORKER * wish->workers +
-			 (uint64_t)LIMITS_FDS_PER_LOG * wish->logs + wish->probes + wish->held +
-			 LIMITS_RESERVED_FDS;
+			 (uint64_t)LIMITS_FDS_PER_LOG * wish->logs + wish->probes + wish->web +
+			 wish->held + LIMITS_RESERVED_FDS;
 	/* Counts are ints in the kernel and in engine_limits. */
 	uint64_t fds = min_u64(facts->fds, INT32_MAX);
 	uint64_t allowed;
@@ -287,9 +287,14 @@ unsigned limits_count_admin(void)
 	return CONFIG_ADMIN_CLIENTS_MAX + 1;
 }
 
+unsigned limits_count_web(const struct config *c)
+{
+	return c->global.stats.addr.kind != ADDR_NONE; /* the descriptor of its server */
+}
+
 unsigned limits_count_low(const struct config *c)
 {
-	unsigned n = limits_count_probes(c) + limits_count_admin();
+	unsigned n = limits_count_probes(c) + limits_count_admin() + limits_count_web(c);
 
 	for (size_t i = 0; i < c->global.log_count; i++)
 		n += c->global.logs[i].kind == CONFIG_LOG_SYSLOG;
@@ -312,7 +317,7 @@ static unsigned count_locks(const struct config *c)
 		for (size_t k = 0; k < c->frontends[i].bind_count; k++)
 			count += c->frontends[i].binds[k].addr.kind == ADDR_UNIX;
 	/* That of the control socket, and the socket itself. */
-	return count + (c->global.admin.kind == ADDR_UNIX) + 2;
+	return count + (c->global.admin.kind == ADDR_UNIX) + (c->global.stats.addr.kind == ADDR_UNIX) + 2;
 }
 
 struct limits_wish limits_wish_of(const struct config *c, unsigned endpoints, unsigned workers)
@@ -328,6 +333,7 @@ struct limits_wish limits_wish_of(const struct config *c, unsigned endpoints, un
 		.locks = count_locks(c),
 		.workers = workers,
 		.probes = limits_count_probes(c),
+		.web = g->stats.addr.kind != ADDR_NONE ? CONFIG_STATS_CLIENTS_MAX + LIMITS_FDS_WEB : 0,
 		.logs = (unsigned)c->global.log_count,
 		.held = limits_count_held(c, workers),
 	};

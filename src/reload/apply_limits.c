@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * apply_limits.c - settings of the process: limits planned anew, the admin socket, and the rest of [global].
+ * apply_limits.c - settings of the process: limits planned anew, admin socket, HTTP endpoint, and the rest of
+ * [global].
  *
  * Owns none of them. Control thread.
  */
@@ -88,6 +89,36 @@ static int prepare_admin(struct work *w)
 	return err;
 }
 
+/* ---- the HTTP endpoint ---- */
+
+static void commit_web(struct work *w, struct step *s)
+{
+	(void)s;
+	w->parts->web.commit(w->parts->web.arg);
+}
+
+static void undo_web(struct work *w, struct step *s)
+{
+	(void)s;
+	w->parts->web.undo(w->parts->web.arg);
+}
+
+static const struct step_way web = {STEP_WEB, commit_web, undo_web};
+
+/* As for the admin socket. */
+static int prepare_web(struct work *w)
+{
+	const struct apply_admin *a = &w->parts->web;
+	int err;
+
+	if (a->prepare == NULL)
+		return 0;
+	err = a->prepare(a->arg, &w->plan->next->global, w->why, w->why_room);
+	if (!err)
+		work_add(w, &web);
+	return err;
+}
+
 /* ---- the rest ---- */
 
 static void commit_global(struct work *w, struct step *s)
@@ -113,6 +144,8 @@ int work_prepare_limits(struct work *w)
 
 	if (!err)
 		err = prepare_admin(w);
+	if (!err)
+		err = prepare_web(w);
 	if (!err)
 		work_add(w, &global);
 	return err;

@@ -35,6 +35,7 @@ enum step_kind {
 	STEP_ADD_LOG,
 	STEP_REMOVE_LOG,
 	STEP_ADMIN,
+	STEP_WEB,
 	STEP_LIMITS,
 	STEP_GLOBAL, /* other settings of the process */
 	STEP_PROBES,

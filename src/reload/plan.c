@@ -87,5 +87,5 @@ bool plan_is_empty(const struct plan *p)
 	for (size_t i = 0; i < p->log_count; i++)
 		if (p->logs[i].what != PLAN_KEPT)
 			return false;
-	return !p->admin_changed && !p->global_changed;
+	return !p->admin_changed && !p->stats_changed && !p->global_changed;
 }

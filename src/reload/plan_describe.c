@@ -210,6 +210,10 @@ void plan_describe(const struct plan *p, struct text *out)
 		comma(out, &any);
 		text_printf(out, "admin socket changed");
 	}
+	if (p->stats_changed) {
+		comma(out, &any);
+		text_printf(out, "[stats] changed");
+	}
 	if (p->global_changed) {
 		comma(out, &any);
 		text_printf(out, "[global] changed");

@@ -79,6 +79,30 @@ static bool is_same_admin(const struct config_global *a, const struct config_glo
 	       is_same_ids(&a->admin_gids, &b->admin_gids);
 }
 
+/* ---- the HTTP endpoint ---- */
+
+static bool is_same_networks(const struct config_networks *a, const struct config_networks *b)
+{
+	if (a->count != b->count)
+		return false;
+	for (size_t i = 0; i < a->count; i++) {
+		const struct net_prefix *x = &a->list[i], *y = &b->list[i];
+
+		if (x->family != y->family || x->bits != y->bits || memcmp(x->ip, y->ip, sizeof(x->ip)) != 0)
+			return false;
+	}
+	return true;
+}
+
+static bool is_same_stats(const struct config_stats *a, const struct config_stats *b)
+{
+	if (a->addr.kind == ADDR_NONE && b->addr.kind == ADDR_NONE)
+		return true;
+	return config_addr_same(&a->addr, &b->addr) && a->owner.mode == b->owner.mode &&
+	       a->owner.uid == b->owner.uid && a->owner.gid == b->owner.gid &&
+	       is_same_networks(&a->allow_list, &b->allow_list);
+}
+
 /* ---- all other options ---- */
 
 static bool is_same_text(const char *a, const char *b)
@@ -145,6 +169,7 @@ void plan_global(struct plan *p, const struct plan_input *in)
 	const struct config_global *next = &in->next->global;
 
 	p->admin_changed = !is_same_admin(in->now, next);
+	p->stats_changed = !is_same_stats(&in->now->stats, &next->stats);
 	p->global_changed = count_differing(in->now, next) > count_differing_restart(in->now, next);
 #define NOTE(key, member)                                                                                    \
 	if (!IS_SAME(in->started, next, member))                                                             \

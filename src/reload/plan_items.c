@@ -387,7 +387,7 @@ static void on_restart(void *arg, const char *key, const char *before, const cha
 
 static void show_global(struct show *s)
 {
-	const bool changes = s->plan->admin_changed || s->plan->global_changed;
+	const bool changes = s->plan->admin_changed || s->plan->stats_changed || s->plan->global_changed;
 	const struct plan_item item = {.kind = ITEM_GLOBAL, .fate = changes ? FATE_CHANGED : FATE_KEPT};
 	const struct config_diff reloads = {on_global, s}, restarts = {on_restart, s};
 	const struct config_global *next = &s->plan->next->global;

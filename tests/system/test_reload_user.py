@@ -112,3 +112,14 @@ def test_a_check_by_root_says_what_the_user_may_not_do(folder):
     assert [name for name in ("weir.ini", "log", "web.sock", "admin.sock")
             if not any(f"{folder}/{name}" in line for line in lines)] == []
     assert check(folder, f"[global]\nuser = root\n{things}").stderr == ""
+
+
+def test_the_http_endpoint_moves_between_overlapping_low_ports(weir, text):
+    port = low_port()
+    first, second = f"[stats]\nbind = :{port}\n", f"[stats]\nbind = 127.0.0.1:{port}\n"
+    daemon = weir(text + first, "user = nobody")
+    for old, new in ((first, second), (second, first)):
+        daemon.reload(old, new)
+        assert echo_of(port)
+    with open(f"/proc/{daemon.pid}/status", encoding="ascii") as f:
+        assert "CapEff:\t0000000000000000" in f.read()

@@ -22,6 +22,9 @@
 #define LIMITS_FDS_PER_LOG 2u
 /* Per worker: its epoll set, its ring if it has one, its mailbox and its alarm. */
 #define LIMITS_FDS_PER_WORKER 4u
+/* The HTTP endpoint, besides its clients: its socket, the epoll set of its server and that again with a low
+ * number, and the server's eventfd. */
+#define LIMITS_FDS_WEB 4u
 /* An automatic maxconn stops growing at this many descriptors (HAProxy's DEFAULT_MAXFD): containers often
  * allow a billion. */
 #define LIMITS_AUTO_FDS_MAX 1048576u
@@ -55,6 +58,7 @@ struct limits_wish {
 	unsigned workers;
 	unsigned probes; /* servers with health checks: one connection each at a time */
 	unsigned logs;   /* targets of the log */
+	unsigned web;    /* descriptors of the HTTP endpoint with its clients; 0 = it is closed */
 	unsigned held;   /* clients held until another of the same source ends; they have no reservation */
 };
 
@@ -73,6 +77,8 @@ struct limits_wish limits_wish_of(const struct config *c, unsigned endpoints, un
 unsigned limits_count_probes(const struct config *c);
 /* Those of admin clients. */
 unsigned limits_count_admin(void);
+/* That of the HTTP endpoint which needs a low number (low_fds.h), besides its listening socket. */
+unsigned limits_count_web(const struct config *c);
 /* Descriptors of control at run time, each of which needs a low number (low_fds.h). */
 unsigned limits_count_low(const struct config *c);
 /* Maximum clients held at the same time: 0 without maxconn-per-source. */

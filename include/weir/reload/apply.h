@@ -20,7 +20,7 @@
 #include "weir/names/resolver.h"
 #include "weir/reload/plan.h"
 
-/* The admin socket, as its owner changes it. */
+/* The admin socket, or the HTTP endpoint, as its owner changes it. */
 struct apply_admin {
 	/* That of `g`, which outlives its use. 0, or -errno with `why`. NULL = there is none to change. */
 	int (*prepare)(void *arg, const struct config_global *g, char *why, size_t room);
@@ -39,6 +39,7 @@ struct apply_parts {
 	const struct privileges *privileges;
 	const struct limits_facts *facts;
 	struct apply_admin admin;
+	struct apply_admin web; /* the HTTP endpoint, in the same way */
 	/* Everything else now goes by `next`, and nothing refers to the one before it. Called within the
 	 * commit: it must not fail. */
 	void (*took_effect)(void *arg, const struct config *next);

@@ -85,6 +85,7 @@ struct plan {
 	struct plan_log *logs; /* the same; as many as next->global has, then the removed */
 	size_t log_count;
 	bool admin_changed; /* address, permissions or users of the admin socket */
+	bool stats_changed; /* the same of the HTTP endpoint */
 	bool global_changed; /* another option of [global] that can change */
 	const char *restart[8]; /* static: options that only a restart changes: "threads", "driver", ... */
 	size_t restart_count;

@@ -126,8 +126,8 @@ class Daemon:
         return sum(name.startswith("listen.") for name in self.info())
 
     def _admin_sockets(self):
-        """The private control socket is the second one."""
-        return 2 if "admin-socket = " in self.config else 1
+        """With the private control socket, and the HTTP endpoint."""
+        return 1 + ("admin-socket = " in self.config) + ("[stats]" in self.config)
 
     # The log.
 
