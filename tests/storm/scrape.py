@@ -1,0 +1,310 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""scrape.py - what scrapes of the HTTP endpoint cost, and whether their numbers are true.
+
+    python3 tests/storm/scrape.py --build build --json bench/results/scrape.json
+    options: --driver epoll|io_uring  --seconds N  --runs N
+
+1. many: how long a scrape of 1,000 servers takes, each with a walk of its own.
+2. churn: ten scrapes a second for --seconds (default 20), while sessions come and go, streams move bytes,
+   and the workers are asked for their sessions without a pause. No counter may ever fall. At the end,
+   frontends, backends and servers must add up to the process, and to the lines of the log.
+3. echo: a byte there and back a thousand times a second, beside ten scrapes a second of 1,000 servers in
+   every other second. The seconds between are the comparison.
+
+Prints the figures, and one line per bar; the last line is `N passed, N failed`. Exit code 1 if a bar is not
+met, 2 if it could not be measured. Run it on a machine that does nothing else.
+"""
+
+import argparse
+import collections
+import http.client
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+import cost
+from cost import ECHO_RATE, summary
+from storm import Clients, Failed, REST_S, START_S, answers, free_ports, wait_for
+
+BACKENDS, SERVERS = 10, 100
+REPEATS = 30
+SCRAPE_MS, ECHO_US = 50, 100
+FRESH_S = 0.12      # an older answer is not given again
+RATE_HZ = 10
+CHURN_RATE, CHURN_STREAMS, FLOODS = 1000, 100, 2
+FALLS_SHOWN = 5
+SAMPLE = re.compile(r"^(\w+)(\{.*\})? (\S+)$", re.M)
+LINE = re.compile(r" session .* bytes_in=(\d+) bytes_out=(\d+) .* reason=(\w+)")
+
+
+class Weir(cost.Weir):
+    """A daemon with an HTTP endpoint, and a log of sessions."""
+
+    def __init__(self, args, folder, name):
+        super().__init__(args, folder, name)
+        self.http_port, = free_ports(1)
+
+    def write(self, sections):
+        head = ["[global]", "threads = 2", "driver = %s" % self.args.driver, "maxconn = 4000",
+                "admin-socket = unix:%s" % self.path("admin"), "log = file:%s" % self.path("log"),
+                "[stats]", "bind = 127.0.0.1:%d" % self.http_port]
+        with open(self.path("weir.ini"), "w", encoding="utf-8") as stream:
+            stream.write("\n".join(head + sections) + "\n")
+
+
+class Scraper:
+    """One connection to the endpoint, or the next if that was closed for being idle."""
+
+    def __init__(self, port):
+        self.port, self.connection = port, None
+
+    def get(self, path="/metrics"):
+        for _ in range(2):
+            if self.connection is None:
+                self.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=START_S)
+            try:
+                self.connection.request("GET", path)
+                answer = self.connection.getresponse()
+                body = answer.read()
+            except (ConnectionError, http.client.HTTPException):
+                self.close()
+                continue
+            if answer.status != 200:
+                raise Failed("%s: %d %r" % (path, answer.status, body[:200]))
+            return body.decode()
+        raise Failed("%s: no answer" % path)
+
+    def close(self):
+        if self.connection is not None:
+            self.connection.close()
+        self.connection = None
+
+
+def many_sections(port, servers):
+    lines = ["[frontend main]", "bind = 127.0.0.1:%d" % port, "default-backend = b0"]
+    for b in range(BACKENDS):
+        lines += ["[backend b%d]" % b]
+        lines += ["server s%d = 127.0.0.1:%d" % (s, servers[s % len(servers)]) for s in range(SERVERS)]
+    return lines
+
+
+# 1. Many servers.
+
+def measure_many(weir):
+    scraper, took = Scraper(weir.http_port), {}
+    for path in ("/metrics", "/metrics?names=haproxy", "/;csv", "/api/v1/servers"):
+        times = []
+        for _ in range(REPEATS):
+            time.sleep(FRESH_S)
+            begin = time.monotonic()
+            size = len(scraper.get(path))
+            times.append(1000 * (time.monotonic() - begin))
+        took[path] = {**summary(times), "bytes": size}
+    scraper.close()
+    return {"servers": BACKENDS * SERVERS, "scrape_ms": took}
+
+
+# 2. Churn.
+
+def counters_of(text):
+    """{series: value} of all that must not fall."""
+    types = dict(re.findall(r"^# TYPE (\w+) (\w+)$", text, re.M))
+    found = {}
+    for name, labels, value in SAMPLE.findall(text):
+        kind = types.get(name) or types.get(re.sub("_(bucket|sum|count)$", "", name))
+        if kind in ("counter", "histogram"):
+            found[name + labels] = float(value)
+    return found
+
+
+def total(counters, metric):
+    """The sum over all series of this metric."""
+    return sum(value for series, value in counters.items() if series.split("{")[0] == metric)
+
+
+class Floods:
+    """Ask the workers for all their sessions, again and again."""
+
+    def __init__(self, weir):
+        self.weir, self.over, self.asked = weir, threading.Event(), 0
+        self.threads = [threading.Thread(target=self.run) for _ in range(FLOODS)]
+        for thread in self.threads:
+            thread.start()
+
+    def run(self):
+        while not self.over.is_set():
+            try:
+                self.weir.ask("show sess")
+                self.asked += 1
+            except OSError:
+                pass
+
+    def end(self):
+        self.over.set()
+        for thread in self.threads:
+            thread.join()
+
+
+def scrape_on(weir, seconds):
+    """Returns how many scrapes there were, how long they took, and what fell."""
+    scraper, times, falls, last = Scraper(weir.http_port), [], [], {}
+    begin = time.monotonic()
+    for i in range(RATE_HZ * seconds):
+        time.sleep(max(0, begin + i / RATE_HZ - time.monotonic()))
+        asked = time.monotonic()
+        now = counters_of(scraper.get())
+        times.append(1000 * (time.monotonic() - asked))
+        falls += ["%s: %r after %r" % (s, now[s], v) for s, v in last.items() if now.get(s, 0) < v]
+        last = now
+    scraper.close()
+    return {"scrapes": len(times), "scrape_ms": summary(times), "series": len(last),
+            "fell": len(falls), "falls": falls[:FALLS_SHOWN]}
+
+
+def logged(weir):
+    ends, to_server, to_client = collections.Counter(), 0, 0
+    for line in weir.log().splitlines():
+        match = LINE.search(line)
+        if match:
+            to_server += int(match[1])
+            to_client += int(match[2])
+            ends[match[3]] += 1
+    return {"sessions": sum(ends.values()), "bytes_in": to_server, "bytes_out": to_client, "ends": dict(ends)}
+
+
+def sums_of(weir):
+    """What each level has counted: {"process": {...}, ...}, when nothing is open any more."""
+    counters = counters_of(Scraper(weir.http_port).get())
+    sums = {"process": {"bytes_in": int(total(counters, "weir_process_bytes_to_server_total")),
+                        "bytes_out": int(total(counters, "weir_process_bytes_to_client_total")),
+                        "sessions": int(total(counters, "weir_process_closes_total"))}}
+    for level in ("frontend", "backend", "server"):
+        sums[level] = {key: int(total(counters, "weir_%s_%s_total" % (level, key)))
+                       for key in ("bytes_in", "bytes_out", "sessions")}
+    return sums
+
+
+def measure_churn(args, folder, servers):
+    port, = free_ports(1)
+    weir = Weir(args, folder, "churn")
+    try:
+        weir.write(["[listen main]", "bind = 127.0.0.1:%d" % port] +
+                   ["server s%d = 127.0.0.1:%d" % (i, one) for i, one in enumerate(servers)])
+        weir.start(port)
+        clients = Clients(args.build + "/tests/storm/storm_load", port, CHURN_RATE, CHURN_STREAMS)
+        floods = Floods(weir)
+        try:
+            seen = scrape_on(weir, args.seconds)
+        finally:
+            floods.end()
+            clients.end()
+        wait_for("the end of all sessions", lambda: weir.info("sessions") == 0, REST_S)
+        wait_for("the log", lambda: logged(weir)["sessions"] + weir.info("log_dropped") >=
+                 sums_of(weir)["process"]["sessions"], REST_S)
+        return {**seen, "floods": floods.asked, "clients": clients.total, "sums": sums_of(weir),
+                "log": logged(weir), "log_dropped": weir.info("log_dropped")}
+    finally:
+        weir.stop()
+
+
+# 3. Echo.
+
+def echo_run(args, weir, port):
+    """Scrapes in each odd second; the even ones are for comparison."""
+    argv = [args.build + "/tests/storm/echo_times", str(port), str(ECHO_RATE), str(2 * args.seconds)]
+    scraper = Scraper(weir.http_port)
+    with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True) as echo:
+        try:
+            os.sched_setscheduler(echo.pid, os.SCHED_FIFO, os.sched_param(1))
+        except OSError:
+            pass
+        begin = float(echo.stdout.readline())
+        for second in range(1, 2 * args.seconds, 2):
+            for i in range(RATE_HZ):
+                time.sleep(max(0, begin + second + i / RATE_HZ - time.monotonic()))
+                scraper.get()
+        out, err = echo.communicate(timeout=60)
+    scraper.close()
+    if echo.returncode != 0:
+        raise Failed("echo: " + err)
+    got = json.loads(out)
+    return {"without": got["even"], "with": got["odd"]}
+
+
+def bars_of(figures):
+    many = figures["many"]
+    for path, took in many["scrape_ms"].items():
+        yield took["most"] < SCRAPE_MS, "%d servers, %s: %g ms, at most %g ms, %d bytes" % (
+            many["servers"], path, took["median"], took["most"], took["bytes"])
+    churn = figures["churn"]
+    yield churn["fell"] == 0, "%d scrapes of %d counters under churn: %d fell%s" % (
+        churn["scrapes"], churn["series"], churn["fell"], "".join("\n    " + one for one in churn["falls"]))
+    yield churn["log_dropped"] == 0, "%d log lines dropped" % churn["log_dropped"]
+    wanted = {key: churn["log"][key] for key in ("sessions", "bytes_in", "bytes_out")}
+    for level, sums in churn["sums"].items():
+        yield sums == wanted, "%s: %s; by the log %s" % (level, sums, wanted)
+    for run in figures["echo"]["runs"]:
+        less, more = run["without"]["p99_us"], run["with"]["p99_us"]
+        yield more <= less + ECHO_US, "echo: 99 %% within %g us, with scrapes %g us" % (less, more)
+
+
+def measure(args, folder):
+    servers = free_ports(4)
+    port, = free_ports(1)
+    with open(os.path.join(folder, "echo"), "wb") as out:
+        echo = subprocess.Popen([args.build + "/tests/storm/storm_load", "echo", *map(str, servers)],
+                                stdin=subprocess.DEVNULL, stdout=out, stderr=out)
+    weir = Weir(args, folder, "many")
+    try:
+        wait_for("the servers", lambda: all(answers(one) for one in servers), START_S)
+        weir.write(many_sections(port, servers))
+        weir.start(port)
+        many = measure_many(weir)
+        runs = [echo_run(args, weir, port) for _ in range(args.runs)]
+        weir.stop()
+        return {"driver": args.driver, "many": many, "churn": measure_churn(args, folder, servers),
+                "echo": {"rate": ECHO_RATE, "seconds": args.seconds, "scrapes_per_s": RATE_HZ, "runs": runs}}
+    finally:
+        weir.stop()
+        echo.kill()
+        echo.wait()
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Measures what scrapes cost, and checks their numbers.")
+    parser.add_argument("--build", required=True)
+    parser.add_argument("--driver", default="epoll", choices=["epoll", "io_uring"])
+    parser.add_argument("--seconds", type=int, default=20)
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--json")
+    args = parser.parse_args()
+    folder = tempfile.mkdtemp(prefix="weir-scrape-")
+    try:
+        figures = measure(args, folder)
+    except (Failed, OSError, subprocess.SubprocessError) as error:
+        print("scrape.py: %s" % error, file=sys.stderr)
+        return 2
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    if args.json:
+        with open(args.json, "w", encoding="utf-8") as stream:
+            json.dump(figures, stream, indent=1)
+            stream.write("\n")
+    passed = failed = 0
+    for met, text in bars_of(figures):
+        print("%s %s" % ("ok  " if met else "FAIL", text))
+        passed, failed = passed + met, failed + (not met)
+    print("%d passed, %d failed" % (passed, failed))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
