@@ -5,8 +5,8 @@
 Each mutant is one or more exact replacements in a copy of the source tree; the copy is built (the
 simulator alone) and run with seeds until one fails. A mutant that does not apply, does not build or
 survives fails the run. The first means that the source has changed and the mutant must be adapted.
-The unchanged source runs first with the same seeds and must pass. A mutant with a "unit" must be found by
-that unit test of the room "base" instead. Works in a temporary directory.
+The unchanged source must pass with each seed up to the last one that found a mutant. A mutant with a
+"unit" must be found by that unit test of the room "base" instead. Works in a temporary directory.
 
   mutants.py [--seeds N] [--only WORD] [--source DIR] [--cc gcc] [--jobs N] [--keep]
 """
@@ -18,11 +18,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 
 from mutants_list import LEFT_OUT, MUTANTS
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-FLAGS = ["-std=gnu17", "-D_GNU_SOURCE", '-DWEIR_VERSION="mutant"', "-O1", "-g", "-w"]
+FLAGS = ["-std=gnu17", "-D_GNU_SOURCE", '-DWEIR_VERSION="mutant"', "-O1", "-w", "-MMD"]
 ROOMS = ["base", "sys", "net", "io", "balance", "entry", "account", "engine"]
 # Of the room "config", which needs libraries otherwise: what copies and compares settings.
 PARTS = ["config/arena.c", "config/copy.c", "config/same.c"]
@@ -72,9 +73,9 @@ def link(cc, objects, exe, *libraries):
                    text=True)
 
 
-def copy_tree(source, tree):
+def copy_tree(source, tree, copy=shutil.copy2):
     for part in ("src", "include", os.path.join("tests", "sim"), os.path.join("tests", "unit", "base")):
-        shutil.copytree(os.path.join(source, part), os.path.join(tree, part))
+        shutil.copytree(os.path.join(source, part), os.path.join(tree, part), copy_function=copy)
 
 
 def apply(tree, edits):
@@ -86,10 +87,17 @@ def apply(tree, edits):
             text = f.read()
         if text.count(old) != 1:
             raise Broken(f"{name}: {text.count(old)} places look like {old.strip().splitlines()[0]!r}")
+        os.unlink(path)  # a link to the unchanged file
         with open(path, "w", encoding="utf-8") as f:
             f.write(text.replace(old, new))
         touched.add(path)
     return touched
+
+
+def files_of(obj):
+    """The files that the object was compiled from."""
+    with open(obj[:-2] + ".d", encoding="utf-8") as f:
+        return {os.path.normpath(word) for word in f.read().split()}
 
 
 def run_seeds(exe, driver, seeds, crowd):
@@ -117,7 +125,7 @@ def run_unit(exe):
 
 
 class Base:
-    """The unchanged source, built once; mutants rebuild the files that they change."""
+    """The unchanged source, built once; mutants rebuild the files that read what they change."""
 
     def __init__(self, args, tmp):
         self.args = args
@@ -126,67 +134,95 @@ class Base:
         self.objects = os.path.join(tmp, "objects")
         copy_tree(args.source, self.tree)
         os.mkdir(self.objects)
-        with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-            self.built = dict(zip(sources(self.tree), pool.map(
-                lambda s: compile_one(args.cc, self.tree, s, self.objects), sources(self.tree))))
+        self.reads = {}
+        self.built = self.compile(sources(self.tree))
         self.exe = os.path.join(tmp, "sim")
         link(args.cc, self.built.values(), self.exe)
+        # (driver, crowd): the last seed that found a mutant
+        self.lock = threading.Lock()
+        self.last = {(driver, crowd): 1 for driver in DRIVERS for crowd in (False, True)}
 
-    def mutate(self, number, edits):
-        tree = os.path.join(self.tmp, f"mutant{number}")
-        copy_tree(self.args.source, tree)
+    def compile(self, files):
+        """{source: its object}"""
+        with concurrent.futures.ThreadPoolExecutor(self.args.jobs) as pool:
+            built = dict(zip(files, pool.map(
+                lambda s: compile_one(self.args.cc, self.tree, s, self.objects), files)))
+        self.reads |= {obj: files_of(obj) for obj in built.values()}
+        return built
+
+    def build_units(self, names):
+        """Builds tests/unit/base/test_NAME.c of the unchanged source, which must pass."""
+        files = [s for s in self.built if os.path.basename(os.path.dirname(s)) == "base"]
+        # Of the kernel's model, nothing: these two are the real ones.
+        self.unit_built = {s: self.built[s] for s in files} | self.compile(
+            [os.path.join(self.tree, "src", name) for name in ("base/clock.c", "sys/sys.c")])
+        for name in names:
+            self.unit_built |= self.compile([self.unit_source(name)])
+            if self.unit(name, []) is not None:
+                return f"the unchanged source fails test_{name}"
+        return None
+
+    def unit_source(self, name):
+        return os.path.join(self.tree, "tests", "unit", "base", f"test_{name}.c")
+
+    def mutate(self, tree, edits, built):
+        """The objects of `built`, with those compiled again that read what the edits change."""
+        copy_tree(self.tree, tree, os.link)
         touched = apply(tree, edits)
+        changed = {os.path.join(self.tree, os.path.relpath(path, tree)) for path in touched}
         objects = os.path.join(tree, "objects")
         os.mkdir(objects)
-        everything = any(t.endswith(".h") for t in touched)
-        linked = []
-        for source, obj in self.built.items():
+
+        def again(source):
             mine = os.path.join(tree, os.path.relpath(source, self.tree))
-            linked.append(compile_one(self.args.cc, tree, mine, objects)
-                          if everything or mine in touched else obj)
-        exe = os.path.join(tree, "sim")
-        link(self.args.cc, linked, exe)
-        return exe
+            return compile_one(self.args.cc, tree, mine, objects)
+        return [again(source) if self.reads[obj] & changed else obj for source, obj in built.items()]
 
     def unit(self, name, edits):
-        """Builds and runs tests/unit/base/test_NAME.c; what failed first, or None."""
+        """Builds and runs that unit test; what failed first, or None."""
+        others = {self.unit_source(m["unit"]) for m in MUTANTS if "unit" in m} - {self.unit_source(name)}
+        built = {s: obj for s, obj in self.unit_built.items() if s not in others}
         with tempfile.TemporaryDirectory(dir=self.tmp) as tmp:
-            tree = os.path.join(tmp, "tree")
-            copy_tree(self.args.source, tree)
-            apply(tree, edits)
-            files = [os.path.relpath(s, self.tree) for s in self.built]
-            files = [f for f in files if os.path.dirname(f) == os.path.join("src", "base")]
-            # Of the kernel's model, nothing: these two are the real ones.
-            files += ["src/base/clock.c", "src/sys/sys.c", f"tests/unit/base/test_{name}.c"]
-            linked = [compile_one(self.args.cc, tree, os.path.join(tree, f), tmp) for f in files]
-            link(self.args.cc, linked, os.path.join(tmp, "unit"), "-lcmocka")
-            return run_unit(os.path.join(tmp, "unit"))
+            exe = os.path.join(tmp, "unit")
+            link(self.args.cc, self.mutate(os.path.join(tmp, "tree"), edits, built), exe, "-lcmocka")
+            return run_unit(exe)
 
     def judge_unit(self, name, edits):
-        if self.unit(name, []) is not None:
-            raise Broken(f"the unchanged source fails test_{name}")
         why = self.unit(name, edits)
         if why is None:
             return False, f"SURVIVED  test_{name}"
         return True, f"found     after test_{name}: {why[:100]}"
 
-    def judge(self, number, mutant):
-        """(True if found, the text to print)."""
+    def judge_seeds(self, mutant):
         crowd = mutant.get("crowd", False)
         seeds = self.args.seeds // (CROWD_SHARE if crowd else 1)
-        try:
-            if "unit" in mutant:
-                return self.judge_unit(mutant["unit"], mutant["edits"])
-            exe = self.mutate(number, mutant["edits"])
+        with tempfile.TemporaryDirectory(dir=self.tmp) as tmp:
+            exe = os.path.join(tmp, "sim")
+            link(self.args.cc, self.mutate(os.path.join(tmp, "tree"), mutant["edits"], self.built), exe)
             for driver in mutant.get("drivers", DRIVERS):
                 seed, why = run_seeds(exe, driver, seeds, crowd)
                 if seed is not None:
+                    with self.lock:
+                        self.last[driver, crowd] = max(self.last[driver, crowd], seed)
                     return True, f"found     after {seed:6} seeds ({driver}): {why[:100]}"
-            return False, f"SURVIVED  {seeds} seeds of each driver"
+        return False, f"SURVIVED  {seeds} seeds of each driver"
+
+    def judge(self, mutant):
+        """(True if found, the text to print)."""
+        try:
+            if "unit" in mutant:
+                return self.judge_unit(mutant["unit"], mutant["edits"])
+            return self.judge_seeds(mutant)
         except Broken as e:
             return False, f"BROKEN    {e}"
         except subprocess.CalledProcessError as e:
             return False, "BROKEN    does not build: " + e.stderr.strip()[:300]
+
+    def judge_unchanged(self, world):
+        """What is wrong with the unchanged source, or None."""
+        driver, crowd = world
+        seed, why = run_seeds(self.exe, driver, self.last[world], crowd)
+        return f"the unchanged source fails at seed {seed} ({driver}): {why}" if seed is not None else None
 
 
 def parse():
@@ -206,17 +242,18 @@ def main():
     failed = False
     try:
         base = Base(args, tmp)
-        for driver in DRIVERS:
-            for crowd in (False, True):
-                seeds = args.seeds // (CROWD_SHARE if crowd else 1)
-                seed, why = run_seeds(base.exe, driver, seeds, crowd)
-                if seed is not None:
-                    print(f"the unchanged source fails at seed {seed} ({driver}): {why}")
-                    return 1
         chosen = [m for m in MUTANTS if args.only in " ".join(
             [m["rule"], m["what"], "crowd" if m.get("crowd") else ""])]
+        wrong = base.build_units({m["unit"] for m in chosen if "unit" in m})
+        if wrong:
+            print(wrong)
+            return 1
         with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-            results = list(pool.map(base.judge, range(len(chosen)), chosen))
+            results = list(pool.map(base.judge, chosen))
+            wrong = [text for text in pool.map(base.judge_unchanged, base.last) if text]
+        if wrong:
+            print("\n".join(wrong))
+            return 1
         found_rules = set()
         for mutant, (found, text) in zip(chosen, results):
             print(f"{mutant['rule']:4} {mutant['what'][:64]:64} {text}")

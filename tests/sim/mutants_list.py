@@ -415,7 +415,8 @@ CROWD_MUTANTS = [
      "edits": [(CONNECT,
                 "	if (client_watch_left(s)) {\n"
                 "		queueing_give_back(s->worker, server);\n",
-                "	if (client_watch_left(s)) {\n")]},
+                "	if (client_watch_left(s)) {\n")],
+     "drivers": ["fake"]},
     {"what": "one grant is taken for each wake-up",
      "edits": [("src/engine/queueing.c",
                 "	while ((waiter = queue_take_granted(&w->grants)) != NULL) {\n",

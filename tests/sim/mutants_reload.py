@@ -26,7 +26,8 @@ RELOAD_MUTANTS = [
                 "			return true;\n"
                 "	return false;\n",
                 "			return false;\n"
-                "	return false;\n")]},
+                "	return false;\n")],
+     "drivers": ["fake"]},
     {"what": "a worker that drains stays at the heir",
      "edits": [(LISTENERS,
                 "		if (w->draining)\n"
