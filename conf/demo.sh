@@ -35,7 +35,7 @@ fi
 
 build() {
     if [ ! -f build/build.ninja ] || ! build_is_here build; then
-        build_setup build -Dtests=false -Dbench=false || return 1
+        build_setup build -Dtests=false -Dbench=false -Dwerror="${WEIR_WERROR:-false}" || return 1
     fi
     ninja -C build src/weir
 }

@@ -318,7 +318,7 @@ if [ "$mode" != unit ]; then
     part "reports of the benchmark" bench-report pytests bench \
         bench/harness/test_report.py bench/harness/test_open_report.py
 fi
-werror=false
+werror=${WEIR_WERROR:-false}
 [ "$mode" != full ] || werror=true
 part "build" build build build -Dtests=true -Dbench=true -Dio_uring=enabled -Dwerror=$werror || finish
 part "unit tests" unit meson_tests build unit --suite unit
