@@ -100,8 +100,7 @@ build_setup() {
     shift
     if [ -f "$folder/build.ninja" ] && build_is_here "$folder"; then
         wrong=$(build_options_wrong "$folder" "$@")
-        # shellcheck disable=SC2086  # a list of words
-        [ -z "$wrong" ] || meson configure "$folder" $wrong
+        [ -z "$wrong" ] || echo "$wrong" | tr '\n' '\0' | xargs -0 meson configure "$folder"
     else
         # Whatever a copy or a failed setup left; build/log and build/traffic stay.
         for thing in build.ninja .ninja_deps .ninja_log meson-info meson-private src tests bench; do
@@ -126,7 +125,7 @@ sys.exit(not ok)
 PY
 }
 
-# Prints the options that the directory does not have yet.
+# Prints the options that the directory does not have yet, one a line.
 build_options_wrong() {
     "$PYTHON" - "$@" <<'PY'
 import json, os, sys
@@ -137,6 +136,8 @@ for option in sys.argv[2:]:
     value = have.get(name)
     if isinstance(value, bool):
         value = "true" if value else "false"
+    elif isinstance(value, list):
+        value = want if value == want.replace(",", " ").split() else " ".join(value)
     if str(value) != want:
         print(option)
 PY

@@ -353,18 +353,14 @@ export WEIR_TEST_TIMEOUT_SCALE=4 WEIR_TEST_WAIT=80
 # On exit with running threads, TSan would sleep for a second to wait for their reports.
 export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:atexit_sleep_ms=20
 
-# Plain char is unsigned on arm64.
-if part "-Werror, clang, -funsigned-char" werror-clang as_one_test \
-    compiled_by clang build build-clang -Dwerror=true -Dc_args=-funsigned-char; then
-    part "-funsigned-char: unit tests" unsigned-unit meson_tests build-clang unit --suite unit
-fi
-
 if part "build without io_uring" plain-build \
     build build-plain -Dio_uring=disabled -Dwerror=true -Dtests=false -Dbench=false; then
     part "without io_uring: choice of the driver" plain-driver \
         with build-plain pytests plain tests/system/test_driver.py
 fi
-if part "build with ASan and UBSan" asan-build build build-asan -Db_sanitize=address,undefined; then
+# -g1: the lines, which the reports name, without the variables.
+if part "build with ASan and UBSan" asan-build \
+    build build-asan -Db_sanitize=address,undefined -Doptimization=1 -Dc_args=-g1; then
     part "ASan, UBSan: unit tests" asan-unit meson_tests build-asan unit --suite unit --timeout-multiplier 5
     part "ASan, UBSan: live objects" asan-live \
         meson_tests build-asan live --suite live --timeout-multiplier 5
@@ -378,8 +374,10 @@ if part "build with ASan and UBSan" asan-build build build-asan -Db_sanitize=add
     part "ASan, UBSan: attacks" asan-attack with build-asan pytests asan-attack tests/system/attack
     part "ASan, UBSan: a short soak, io_uring" asan-soak with build-asan soak io_uring
 fi
-if part "build with TSan" tsan-build \
-    compiled_by clang build build-tsan -Db_sanitize=thread -Db_lundef=false; then
+# The warnings of clang are errors. Plain char is unsigned on arm64.
+if part "build with TSan, clang, -Werror, -funsigned-char" tsan-build as_one_test \
+    compiled_by clang build build-tsan -Db_sanitize=thread -Db_lundef=false -Dwerror=true \
+    "-Dc_args=-funsigned-char -g1"; then
     part "TSan: unit tests" tsan-unit meson_tests build-tsan unit --suite unit --timeout-multiplier 5
     part "TSan: live objects" tsan-live \
         meson_tests build-tsan live --suite live --timeout-multiplier 5
