@@ -320,7 +320,9 @@ if [ "$mode" != unit ]; then
 fi
 werror=${WEIR_WERROR:-false}
 [ "$mode" != full ] || werror=true
-part "build" build build build -Dtests=true -Dbench=true -Dio_uring=enabled -Dwerror=$werror || finish
+# For /usr, because it is installed, too.
+part "build" build build build -Dtests=true -Dbench=true -Dio_uring=enabled -Dwerror=$werror \
+    -Dprefix=/usr -Dsysconfdir=/etc || finish
 part "unit tests" unit meson_tests build unit --suite unit
 part "kernel model" model meson_tests build model --suite model
 part "simulation, $seeds seeds, half of them on a ring" sim simulation build "$seeds" $((seeds / 2))
@@ -397,7 +399,7 @@ part "simulation, 1000000 seeds, 400000 on a ring" sim-million simulation build 
 part "the simulator finds every mutant" mutants mutants
 part "real programs" traffic with build sh tests/traffic/run.sh --size=128 2
 part "balancing bars" balance with build sh tests/traffic/balance.sh
-part "the unit under a booted systemd" systemd sh tests/service/systemd.sh
+part "the unit under a booted systemd" systemd with build sh tests/service/systemd.sh
 part "the container image" image sh tests/service/image.sh
 part "Debian 13: build, unit tests, demo" debian13 sh tests/release.sh 13 --short
 finish

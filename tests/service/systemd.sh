@@ -5,6 +5,7 @@
 #
 #   sh tests/service/systemd.sh
 #
+# Installs WEIR_BUILD if that is a build for /usr; otherwise its own, build/package.
 # Needs root, systemd-nspawn and debootstrap; prints the reason if it cannot run. The container has only
 # its own loopback, and its changes are discarded when it ends. inside.sh runs in it.
 # The last line is `N passed, N failed` or `N passed, N failed, N skipped`.
@@ -31,10 +32,16 @@ debian_tree systemd "$release" systemd,systemd-sysv,dbus,$libev,libinih1,liburin
 echo "a tree of Debian $release: $(($(date +%s) - start)) s"
 
 tree=$trees/systemd
+for_usr="-Dprefix=/usr -Dsysconfdir=/etc"
+package=${WEIR_BUILD:-build/package}
+# shellcheck disable=SC2086  # words
+[ -f "$package/build.ninja" ] && [ -z "$(build_options_wrong "$package" $for_usr)" ] || package=build/package
 install_weir() {
-    build_setup build/package -Dprefix=/usr -Dtests=false -Dbench=false && ninja -C build/package &&
-        rm -rf "$tree/etc/weir" &&
-        meson install -C build/package --no-rebuild --quiet --destdir "$tree"
+    if [ "$package" = build/package ]; then
+        # shellcheck disable=SC2086  # words
+        build_setup "$package" $for_usr -Dtests=false -Dbench=false && ninja -C "$package" || return 1
+    fi
+    rm -rf "$tree/etc/weir" && meson install -C "$package" --no-rebuild --quiet --destdir "$tree"
 }
 if ! install_weir >"$trees/install.log" 2>&1; then
     tail -n 5 "$trees/install.log"

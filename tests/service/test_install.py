@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """What `meson install` installs where, and what the binary needs to run.
 
-Uses its own release build, build/package, and creates it if it does not exist.
+Installs WEIR_BUILD if that is a build for /usr; otherwise its own, build/package, and creates it if it does
+not exist.
 """
 
 import json
@@ -32,8 +33,21 @@ def run(*words, **more):
     return done.stdout
 
 
+def is_for_usr(folder):
+    """Like packages: weir in /usr, its configuration in /etc."""
+    try:
+        options = json.loads((Path(folder) / "meson-info/intro-buildoptions.json").read_text())
+    except OSError:
+        return False
+    have = {option["name"]: option["value"] for option in options}
+    return (have["prefix"], have["sysconfdir"]) == ("/usr", "/etc")
+
+
 @pytest.fixture(scope="module")
 def build():
+    given = os.environ.get("WEIR_BUILD")
+    if given and is_for_usr(given):
+        return Path(given)
     if not (BUILD / "build.ninja").exists():
         run("meson", "setup", BUILD, ROOT, "-Dprefix=/usr", "-Dtests=false", "-Dbench=false")
     run("ninja", "-C", BUILD)
