@@ -27,6 +27,7 @@ usage() {
 mode=default
 for word; do
     case $word in
+        --beside) mode=beside ;; # what --full starts in the background
         --quick) mode=quick ;;
         --unit) mode=unit ;;
         --full) mode=full ;;
@@ -52,19 +53,19 @@ esac
 [ "$mode" != full ] ||
     packages="$packages clang libclang-rt-$clang-dev systemd-container debootstrap buildah zsh fish"
 # shellcheck disable=SC2086  # a list of words
-need_packages "$logs/install.log" $packages || { echo "0 passed, 1 failed"; exit 1; }
+[ "$mode" = beside ] || need_packages "$logs/install.log" $packages || { echo "0 passed, 1 failed"; exit 1; }
 # A tool that Debian may drop. Its test is skipped without it.
 [ "$mode" != full ] || need_packages "$logs/install-hatop.log" hatop
 
 case $mode in
     quick | unit) seeds=10000 crowd_seeds=5000 ;;
     default) seeds=100000 crowd_seeds=6000 ;;
-    full) seeds=100000 crowd_seeds=20000 ;;
+    *) crowd_seeds=20000 ;;
 esac
 
 # Temporary files go to the build directory, unless its path is too long for the Unix sockets in it, or the
 # user nobody, which some tests switch to, cannot enter it.
-TMPDIR=$root/build/tmp
+[ "$mode" = beside ] || TMPDIR=$root/build/tmp
 mkdir -p "$TMPDIR"
 open_to_all() {
     case $(stat -c %A "$1") in
@@ -72,54 +73,115 @@ open_to_all() {
         *) return 1 ;;
     esac
 }
-if [ "${#TMPDIR}" -gt 40 ] || ! open_to_all "$TMPDIR"; then
+tmp=
+if [ "$mode" != beside ] && { [ "${#TMPDIR}" -gt 40 ] || ! open_to_all "$TMPDIR"; }; then
     TMPDIR=$(mktemp -d /tmp/weir.XXXXXX)
     chmod 755 "$TMPDIR"
-    trap 'rm -rf "$TMPDIR"' EXIT
-    trap 'exit 130' INT TERM HUP
+    tmp=$TMPDIR
 fi
 export TMPDIR
+if [ "$mode" != beside ]; then
+    trap 'stop_beside; [ -z "$tmp" ] || rm -rf "$tmp"' EXIT
+    trap 'exit 130' INT TERM HUP
+fi
 
 # ---- parts -----------------------------------------------------------------------------------
 
 total_passed=0 total_failed=0 total_skipped=0
 broken=
+beside_start=
 
 # seconds since START (as printed by `date +%s%N`), with one decimal
 seconds_since() {
     echo "$1 $(date +%s%N)" | awk '{ printf "%.1f", ($2 - $1) / 1e9 }'
 }
 
-# part TITLE LOG COMMAND... runs one part. Its counts come from the last line of its output that reads
-# `N passed, N failed...`; without such a line, it counts as nothing on success and as one failure otherwise.
-part() {
-    title=$1
-    log=$logs/$2.log
-    shift 2
+# run_part LOG COMMAND... runs one part and leaves in LOG.result: its exit code, the seconds it took and its
+# counts. They come from the last line of its output that reads `N passed, N failed...`; without such a line,
+# it counts as nothing on success and as one failure otherwise.
+run_part() {
+    log=$logs/$1.log
+    result=$logs/$1.result
+    shift
     start=$(date +%s%N)
     "$@" >"$log" 2>&1 </dev/null
     code=$?
     counts=$(grep -E '^[0-9]+ passed, [0-9]+ failed(, [0-9]+ skipped)?$' "$log" | tail -n 1 |
         tr -cs '0-9\n' ' ')
-    # shellcheck disable=SC2086  # three numbers
-    set -- ${counts:-0 0 0}
-    passed=$1 failed=$2 skipped=${3:-0}
+    echo "$code $(seconds_since "$start") $counts" >"$result.new"
+    mv "$result.new" "$result"
+    return $code
+}
+
+# report TITLE LOG prints what came of a part and adds up its counts.
+report() {
+    log=$logs/$2.log
+    passed=0 failed=0 skipped=0
+    read -r code seconds counts <"$logs/$2.result"
+    # shellcheck disable=SC2086  # numbers
+    set -- "$1" ${counts:-0 0 0}
+    passed=$2 failed=$3 skipped=${4:-0}
     [ "$code" = 0 ] || [ "$failed" -gt 0 ] || failed=1
     total_passed=$((total_passed + passed))
     total_failed=$((total_failed + failed))
     total_skipped=$((total_skipped + skipped))
     word=ok
     [ "$failed" = 0 ] || word=FAILED
-    printf '%-7s %-44s %7s s' "$word" "$title" "$(seconds_since "$start")"
+    printf '%-7s %-44s %7s s' "$word" "$1" "$seconds"
     [ $((passed + failed + skipped)) = 0 ] || printf '  %s passed, %s failed' "$passed" "$failed"
     [ "$skipped" = 0 ] || printf ', %s skipped' "$skipped"
     printf '\n'
     [ "$skipped" = 0 ] || grep -E -m 5 '^(SKIPPED|skipped:) ' "$log" | cut -c 1-150 | sed 's/^/        | /'
     [ "$failed" != 0 ] || return 0
     broken="$broken
-  $title: ${log#"$root"/}"
+  $1: ${log#"$root"/}"
     tail -n 40 "$log" | sed 's/^/        | /'
     return 1
+}
+
+# part TITLE LOG COMMAND...
+part() {
+    title=$1 part=$2
+    shift 2
+    run_part "$part" "$@"
+    report "$title" "$part"
+}
+
+# Builds, seeds and mutants only compute, most tests mostly wait: --full runs those beside these, with the
+# processor time that is left over, one part after another (run_beside, below).
+start_beside() {
+    rm -f "$logs"/*.result "$logs/beside.end" "$logs/beside.pid"
+    idle="nice -n 19"
+    ! chrt --idle 0 true 2>/dev/null || idle="chrt --idle 0"
+    {
+        # shellcheck disable=SC2086  # words
+        setsid $idle sh "$root/tests/run.sh" --beside >"$logs/beside.log" 2>&1 </dev/null
+        : >"$logs/beside.end"
+    } &
+    beside_start=$(date +%s%N)
+}
+
+# Its session is its process group, which has its number.
+stop_beside() {
+    [ -z "$beside_start" ] || [ -e "$logs/beside.end" ] ||
+        kill -s TERM -- "-$(cat "$logs/beside.pid")" 2>/dev/null
+}
+
+# went_well LOG: has that part been run, and without a failure?
+went_well() {
+    read -r code _ <"$logs/$1.result" && [ "$code" = 0 ]
+}
+
+# collect TITLE LOG waits for a part that runs beside the others.
+collect() {
+    until [ -e "$logs/$2.result" ]; do
+        if [ -e "$logs/beside.end" ] && [ ! -e "$logs/$2.result" ]; then
+            cp "$logs/beside.log" "$logs/$2.log"
+            echo "1 $(seconds_since "$beside_start")" >"$logs/$2.result"
+        fi
+        sleep 0.1
+    done
+    report "$@"
 }
 
 # Counts the command as one test.
@@ -296,6 +358,33 @@ case $mode in
     full) choice="--ignore=tests/system/test_ring.py" ;; # runs on io_uring, below
     *) choice="-m smoke --ignore=tests/system/test_ring.py" ;;
 esac
+# Errors end the program, so that none goes unnoticed in a log.
+sanitizer_options() {
+    export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1:check_initialization_order=1
+    export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+    export WEIR_TEST_TIMEOUT_SCALE=4 WEIR_TEST_WAIT=80
+    # On exit with running threads, TSan would sleep for a second to wait for their reports.
+    export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:atexit_sleep_ms=20
+}
+
+run_beside() {
+    run_part plain-build build build-plain -Dio_uring=disabled -Dwerror=true -Dtests=false -Dbench=false
+    # -g1: the lines, which the reports name, without the variables.
+    run_part asan-build build build-asan -Db_sanitize=address,undefined -Doptimization=1 -Dc_args=-g1
+    # The warnings of clang are errors. Plain char is unsigned on arm64.
+    run_part tsan-build as_one_test compiled_by clang \
+        build build-tsan -Db_sanitize=thread -Db_lundef=false -Dwerror=true "-Dc_args=-funsigned-char -g1"
+    run_part model meson_tests build model --suite model
+    run_part crowd crowd build "$crowd_seeds"
+    sanitizer_options
+    if went_well asan-build; then
+        run_part asan-sim simulation build-asan 10000
+        run_part asan-crowd crowd build-asan 3000
+    fi
+    run_part mutants mutants
+    run_part sim-million simulation build 1000000 400000
+}
+
 # What the control thread does on its own is the same with each driver.
 once=
 for name in test_doctor test_command_line test_logs test_log_formats test_tcplog test_admin \
@@ -312,6 +401,11 @@ done
 ring_choice="tests/system/test_ring.py tests/system/test_stop.py tests/system/test_contract.py
     tests/system/test_streams.py -m smoke --dist load"
 
+if [ "$mode" = beside ]; then
+    echo $$ >"$logs/beside.pid"
+    run_beside
+    exit 0
+fi
 if [ "$mode" != unit ]; then
     part "tidy" tidy "$PYTHON" tests/tidy/tidy.py
     part "tidy can fail" tidy-self pytests tidy tests/tidy
@@ -323,10 +417,13 @@ werror=${WEIR_WERROR:-false}
 # For /usr, because it is installed, too.
 part "build" build build build -Dtests=true -Dbench=true -Dio_uring=enabled -Dwerror=$werror \
     -Dprefix=/usr -Dsysconfdir=/etc || finish
+[ "$mode" != full ] || start_beside
 part "unit tests" unit meson_tests build unit --suite unit
-part "kernel model" model meson_tests build model --suite model
-part "simulation, $seeds seeds, half of them on a ring" sim simulation build "$seeds" $((seeds / 2))
-part "simulation of several workers, $crowd_seeds seeds" crowd crowd build "$crowd_seeds"
+if [ "$mode" != full ]; then
+    part "kernel model" model meson_tests build model --suite model
+    part "simulation, $seeds seeds, half of them on a ring" sim simulation build "$seeds" $((seeds / 2))
+    part "simulation of several workers, $crowd_seeds seeds" crowd crowd build "$crowd_seeds"
+fi
 [ "$mode" != unit ] || finish
 part "live objects under traffic" live meson_tests build live --suite live
 [ "$mode" != full ] ||
@@ -348,26 +445,16 @@ fi
 
 jobs=$(($(nproc) + 1))
 [ "$jobs" -le 4 ] || jobs=4
-# Errors end the program, so that none goes unnoticed in a log.
-export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1:check_initialization_order=1
-export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
-export WEIR_TEST_TIMEOUT_SCALE=4 WEIR_TEST_WAIT=80
-# On exit with running threads, TSan would sleep for a second to wait for their reports.
-export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:atexit_sleep_ms=20
+sanitizer_options
 
-if part "build without io_uring" plain-build \
-    build build-plain -Dio_uring=disabled -Dwerror=true -Dtests=false -Dbench=false; then
+if collect "build without io_uring" plain-build; then
     part "without io_uring: choice of the driver" plain-driver \
         with build-plain pytests plain tests/system/test_driver.py
 fi
-# -g1: the lines, which the reports name, without the variables.
-if part "build with ASan and UBSan" asan-build \
-    build build-asan -Db_sanitize=address,undefined -Doptimization=1 -Dc_args=-g1; then
+if collect "build with ASan and UBSan" asan-build; then
     part "ASan, UBSan: unit tests" asan-unit meson_tests build-asan unit --suite unit --timeout-multiplier 5
     part "ASan, UBSan: live objects" asan-live \
         meson_tests build-asan live --suite live --timeout-multiplier 5
-    part "ASan, UBSan: simulation, 10000 seeds" asan-sim simulation build-asan 10000
-    part "ASan, UBSan: simulation of several workers, 3000 seeds" asan-crowd crowd build-asan 3000
     part "ASan, UBSan: smoke tests" asan-smoke with build-asan pytests asan tests/system -m smoke
     # shellcheck disable=SC2086  # words
     part "ASan, UBSan: smoke tests, io_uring, a selection" asan-ring \
@@ -376,10 +463,7 @@ if part "build with ASan and UBSan" asan-build \
     part "ASan, UBSan: attacks" asan-attack with build-asan pytests asan-attack tests/system/attack
     part "ASan, UBSan: a short soak, io_uring" asan-soak with build-asan soak io_uring
 fi
-# The warnings of clang are errors. Plain char is unsigned on arm64.
-if part "build with TSan, clang, -Werror, -funsigned-char" tsan-build as_one_test \
-    compiled_by clang build build-tsan -Db_sanitize=thread -Db_lundef=false -Dwerror=true \
-    "-Dc_args=-funsigned-char -g1"; then
+if collect "build with TSan, clang, -Werror, -funsigned-char" tsan-build; then
     part "TSan: unit tests" tsan-unit meson_tests build-tsan unit --suite unit --timeout-multiplier 5
     part "TSan: live objects" tsan-live \
         meson_tests build-tsan live --suite live --timeout-multiplier 5
@@ -395,11 +479,17 @@ if part "build with TSan, clang, -Werror, -funsigned-char" tsan-build as_one_tes
     part "TSan: attacks, io_uring" tsan-attack-ring \
         on_ring 4 with build-tsan pytests tsan-attack-ring tests/system/attack $once
 fi
-part "simulation, 1000000 seeds, 400000 on a ring" sim-million simulation build 1000000 400000
-part "the simulator finds every mutant" mutants mutants
 part "real programs" traffic with build sh tests/traffic/run.sh --size=128 2
 part "balancing bars" balance with build sh tests/traffic/balance.sh
 part "the unit under a booted systemd" systemd with build sh tests/service/systemd.sh
 part "the container image" image sh tests/service/image.sh
 part "Debian 13: build, unit tests, demo" debian13 sh tests/release.sh 13 --short
+collect "kernel model" model
+collect "simulation of several workers, $crowd_seeds seeds" crowd
+if went_well asan-build; then
+    collect "ASan, UBSan: simulation, 10000 seeds" asan-sim
+    collect "ASan, UBSan: simulation of several workers, 3000 seeds" asan-crowd
+fi
+collect "the simulator finds every mutant" mutants
+collect "simulation, 1000000 seeds, 400000 on a ring" sim-million
 finish
