@@ -367,7 +367,13 @@ sanitizer_options() {
     export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:atexit_sleep_ms=20
 }
 
+# What cannot be fetched is said, and counted, by the parts that need it.
+trees_of_debian() {
+    { sh tests/service/systemd.sh --prepare; sh tests/service/image.sh --prepare; } | grep -v ' passed, '
+}
+
 run_beside() {
+    run_part trees trees_of_debian &
     run_part plain-build build build-plain -Dio_uring=disabled -Dwerror=true -Dtests=false -Dbench=false
     # -g1: the lines, which the reports name, without the variables.
     run_part asan-build build build-asan -Db_sanitize=address,undefined -Doptimization=1 -Dc_args=-g1
@@ -383,6 +389,7 @@ run_beside() {
     fi
     run_part mutants mutants
     run_part sim-million simulation build 1000000 400000
+    wait
 }
 
 # What the control thread does on its own is the same with each driver.
@@ -481,6 +488,7 @@ if collect "build with TSan, clang, -Werror, -funsigned-char" tsan-build; then
 fi
 part "real programs" traffic with build sh tests/traffic/run.sh --size=128 2
 part "balancing bars" balance with build sh tests/traffic/balance.sh
+collect "trees of Debian" trees
 part "the unit under a booted systemd" systemd with build sh tests/service/systemd.sh
 part "the container image" image sh tests/service/image.sh
 part "Debian 13: build, unit tests, demo" debian13 sh tests/release.sh 13 --short

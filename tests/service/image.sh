@@ -4,6 +4,7 @@
 # image.sh - builds the image of the Dockerfile, runs it, runs its health check and stops it.
 #
 #   sh tests/service/image.sh
+#   sh tests/service/image.sh --prepare    only makes the base
 #
 # Needs root, buildah and debootstrap; prints the reason if it cannot run. Uses no registry: its
 # debian:13-slim is a Debian from this machine's mirror, stored in build/trees like everything else. The
@@ -57,6 +58,7 @@ if ! storage inspect --type image "$base" >/dev/null 2>&1; then
         cannot_be "buildah cannot make an image here"
 fi
 echo "the base: $(($(date +%s) - start)) s"
+[ "${1:-}" != --prepare ] || exit 0
 
 start=$(date +%s)
 log=$trees/image.log

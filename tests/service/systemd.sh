@@ -4,6 +4,7 @@
 # systemd.sh - boots a Debian with weir installed and tests the unit with a real systemd, as PID 1.
 #
 #   sh tests/service/systemd.sh
+#   sh tests/service/systemd.sh --prepare    only fetches that Debian
 #
 # Installs WEIR_BUILD if that is a build for /usr; otherwise its own, build/package.
 # Needs root, systemd-nspawn and debootstrap; prints the reason if it cannot run. The container has only
@@ -30,6 +31,7 @@ esac
 debian_tree systemd "$release" systemd,systemd-sysv,dbus,$libev,libinih1,liburing2,$http,python3-minimal ||
     cannot_be "Debian $release could not be fetched"
 echo "a tree of Debian $release: $(($(date +%s) - start)) s"
+[ "${1:-}" != --prepare ] || exit 0
 
 tree=$trees/systemd
 for_usr="-Dprefix=/usr -Dsysconfdir=/etc"
