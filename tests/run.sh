@@ -215,7 +215,7 @@ meson_tests() {
     shift 2
     rm -f "$where/meson-logs/$name.json"
     # More than there are CPUs: the longest of them wait for a deadline.
-    still meson test -C "$where" --no-rebuild --num-processes $((2 * $(nproc) + 2)) --logbase "$name" \
+    still meson test -C "$where" --no-rebuild --num-processes $((4 * $(nproc) + 2)) --logbase "$name" \
         --print-errorlogs "$@"
     code=$?
     [ -f "$where/meson-logs/$name.json" ] || return 1
@@ -276,9 +276,9 @@ mutants() {
     return $code
 }
 
-# Tests wait more than they compute: five at a time with two processors, one file per job. Under a
-# sanitizer they compute more: three at a time.
-jobs=$((2 * $(nproc) + 1))
+# Tests wait more than they compute: seven at a time with two processors, one file per job. Under a
+# sanitizer they compute more: four at a time.
+jobs=$((3 * $(nproc) + 1))
 [ "$jobs" -le 8 ] || jobs=8
 
 # pytests NAME PATH... [OPTION...]: exit code 5 means "no tests collected"
@@ -450,7 +450,7 @@ fi
     part "installed tree, sandbox of the unit" service with build pytests service tests/service
 [ "$mode" = full ] || finish
 
-jobs=$(($(nproc) + 1))
+jobs=$((2 * $(nproc)))
 [ "$jobs" -le 4 ] || jobs=4
 sanitizer_options
 
