@@ -209,10 +209,11 @@ class Daemon:
         """The baseline to which the daemon must return: its descriptors and gauges while it is idle."""
         info, endpoints = self.info(), self._endpoints()
 
-        # The admin connection itself closes a moment later; so do the files that a name lookup reads.
+        # The admin connection itself closes a moment later; so do the files that a name lookup reads, and
+        # the state file while it is written.
         def settled():
             have = process.descriptors(self.pid)
-            return not any(link.startswith("/etc/") for link in have) and \
+            return not any(link.startswith("/etc/") or link.endswith(".new") for link in have) and \
                 stays(lambda: process.descriptors(self.pid) == have, 0.02 * SCALE)
         wait_until(settled, "descriptors settle")
         # A socket that closes in between is one that passes.
