@@ -341,7 +341,7 @@ def test_top_fits_its_terminal_and_follows_its_size(weir, peers, closing, column
     assert max(map(len, lines)) <= columns
     assert len(lines) <= rows
     if rows < 40:
-        assert "scroll: lines 1 to " in lines[-1] or columns < 80
+        assert "  lines 1-" in lines[-1] or columns < 80
     screen.text = b""
     screen.resize(120, 60)
     screen.child.send_signal(signal.SIGWINCH)
