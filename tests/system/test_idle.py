@@ -43,9 +43,12 @@ def test_5000_idle_connections_cost_two_descriptors_and_half_a_kilobyte(weir, pe
     open_many(peers, where, listener, MANY - FEW)
     grown = rest() - before
     assert daemon.info()["sessions"] == MANY
-    fds = len(process.descriptors(daemon.pid)) - len(daemon.baseline["fds"])
-    assert fds == 2 * MANY, f"{fds} descriptors for {MANY} idle connections"
-    print(f"{grown / (MANY - FEW):.0f} bytes of memory and {fds / MANY:.0f} descriptors a connection")
+
+    def more_fds():
+        return len(process.descriptors(daemon.pid)) - len(daemon.baseline["fds"])
+    # The admin connection closes a moment later.
+    wait_until(lambda: more_fds() == 2 * MANY, lambda: f"{more_fds()} descriptors for {MANY} connections")
+    print(f"{grown / (MANY - FEW):.0f} bytes of memory a connection")
     limit = (MANY - FEW) * EACH + FIXED
     assert grown <= limit, f"{grown / (MANY - FEW):.0f} bytes of memory a connection"
     ticks = daemon.cpu_over(1.0)
