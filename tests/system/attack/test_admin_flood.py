@@ -104,7 +104,7 @@ def test_clients_that_ask_and_do_not_read_take_no_memory(crowd, closing):
 def test_a_worker_looks_at_a_few_sessions_in_a_turn(crowd):
     c = crowd(threads=1)
     c.grow(1000)
-    for command in ("show sess", "show sess json", "show stat"):
+    for command in ("show sess", "show sess json"):  # the sums of "show stat" may be of a moment ago
         before = c.daemon.info()["turns"]
         assert c.daemon.ask(command)
         turns = c.daemon.info()["turns"] - before
