@@ -10,7 +10,6 @@
 #include "weir/base/clock.h"
 #include "weir/engine/tallies.h"
 #include "weir/stats/stat_base.h"
-#include "backend_sum.h"
 #include "stat_counts.h"
 
 /* What is being cleared. */

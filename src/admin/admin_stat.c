@@ -14,7 +14,6 @@
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
 #include "weir/stats/stat_base.h"
-#include "backend_sum.h"
 #include "stat_counts.h"
 #include "stat_table.h"
 
@@ -237,7 +236,7 @@ static void put_load(struct table *t, const struct server *s, const struct tally
 		put_number(t, STAT_slim, limit);
 	if (s->config->maxqueue > 0)
 		put_number(t, STAT_qlimit, s->config->maxqueue);
-	put_number(t, STAT_weight, admin_effective_weight(s));
+	put_number(t, STAT_weight, server_weight_in_effect(s));
 	put_number(t, STAT_uweight, s->weight);
 	put_number(t, STAT_act, !s->config->backup);
 	put_number(t, STAT_bck, s->config->backup);

@@ -11,8 +11,8 @@
 
 #include "weir/balance/server.h"
 #include "weir/entry/frontend.h"
+#include "weir/stats/backend_sum.h"
 #include "weir/stats/stat_base.h"
-#include "backend_sum.h"
 
 struct stat_counts stat_counts_of_frontend(const struct frontend *fe);
 struct stat_counts stat_counts_of_server(const struct server *s);

@@ -69,6 +69,12 @@ bool server_usable(const struct server *s)
 	return atomic_load_explicit(&s->state, memory_order_acquire) == SERVER_UP;
 }
 
+unsigned server_weight_in_effect(const struct server *s)
+{
+	return (atomic_load_explicit(&s->eweight, memory_order_relaxed) + SERVER_WEIGHT_SCALE - 1) /
+	       SERVER_WEIGHT_SCALE;
+}
+
 static const struct {
 	const char *text;
 	const char *word;

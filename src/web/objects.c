@@ -44,12 +44,6 @@ enum server_state object_state(const struct object *o)
 	return (enum server_state)atomic_load_explicit(&o->s->state, memory_order_acquire);
 }
 
-static uint64_t object_weight(const struct object *o)
-{
-	return (atomic_load_explicit(&o->s->eweight, memory_order_relaxed) + SERVER_WEIGHT_SCALE - 1) /
-	       SERVER_WEIGHT_SCALE;
-}
-
 static uint64_t object_check_failures(const struct object *o)
 {
 	return o->s->probe != NULL ? o->s->probe->failures : 0;

@@ -57,7 +57,7 @@ SERVER(draining, GAUGE, "1 if it takes no new sessions and finishes those it has
        object_state(o) == SERVER_DRAIN)
 SERVER(maintenance, GAUGE, "1 if it is in maintenance, else 0", object_state(o) == SERVER_MAINT)
 SERVER(backup, GAUGE, "1 if it is a backup server, else 0", o->s->config->backup)
-SERVER(weight, GAUGE, "weight in effect, with its slow start", object_weight(o))
+SERVER(weight, GAUGE, "weight in effect, with its slow start", server_weight_in_effect(o->s))
 SERVER(limit_sessions, GAUGE, "maximum concurrent sessions; 0 = no limit",
        atomic_load_explicit(&o->s->limit, memory_order_relaxed))
 SERVER(current_queue, GAUGE, "clients queued for this server", object_count(&o->s->queued))

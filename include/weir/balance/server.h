@@ -154,6 +154,9 @@ static inline bool server_addr_meets_itself(const struct addr *a)
 }
 /* Does its state allow new connections? Ignores weight and limit. Any thread. */
 bool server_usable(const struct server *s);
+/* Its weight with slow start, rounded up as in HAProxy, so that a server in slow start has some share. Any
+ * thread. */
+unsigned server_weight_in_effect(const struct server *s);
 /* "UP", "DOWN", "DRAIN", "MAINT", "DOWN (unresolved)"; static. */
 const char *server_state_text(enum server_state state);
 /* "up", "down", "drain", "maint", "unresolved"; static. */

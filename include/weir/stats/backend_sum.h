@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * backend_sum.h - what the servers of a backend add up to, in its row of `show stat`.
+ * backend_sum.h - what the servers of a backend add up to, for each report about it.
  *
  * What only grows includes the servers that have left, so no total falls when one leaves. Main thread.
  */
-#ifndef WEIR_ADMIN_BACKEND_SUM_H
-#define WEIR_ADMIN_BACKEND_SUM_H
+#ifndef WEIR_STATS_BACKEND_SUM_H
+#define WEIR_STATS_BACKEND_SUM_H
 
 #include <stdint.h>
 
@@ -28,7 +28,5 @@ struct backend_sum {
 /* `sums` has a struct tally_sum at each slot. */
 void backend_sum_up(const struct engine *e, const struct backend *b, const struct chunks *sums,
 		    struct backend_sum *to);
-/* Its weight with slow start, rounded up as in HAProxy, so that a server in slow start has some share. */
-uint64_t admin_effective_weight(const struct server *s);
 
 #endif

@@ -1,21 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * backend_sum.c - what the servers of a backend add up to, in its row of `show stat`.
+ * backend_sum.c - what the servers of a backend add up to.
  *
  * A server that leaves is counted by its own tallies until workers are about to clear them, and by what is
  * kept (tally_keep()) from then on. Main thread.
  */
-#include "backend_sum.h"
+#include "weir/stats/backend_sum.h"
 
 #include <string.h>
 
 #include "weir/engine/tallies.h"
-
-uint64_t admin_effective_weight(const struct server *s)
-{
-	return (atomic_load_explicit(&s->eweight, memory_order_relaxed) + SERVER_WEIGHT_SCALE - 1) /
-	       SERVER_WEIGHT_SCALE;
-}
 
 static void add_tally(const struct server *s, const struct chunks *sums, struct backend_sum *to)
 {
@@ -36,7 +30,7 @@ static void add_left(const struct backend *b, const struct chunks *sums, struct 
 static void add_current(const struct server *s, struct backend_sum *to)
 {
 	if (atomic_load_explicit(&s->in_roster, memory_order_relaxed)) {
-		to->weight += admin_effective_weight(s);
+		to->weight += server_weight_in_effect(s);
 		to->uweight += s->weight;
 	}
 	if (!server_usable(s) || s->weight == 0)
