@@ -224,10 +224,18 @@ static bool needs_roster(const struct server *s, const struct before *b)
 	       s->admin != b->admin;
 }
 
+/* `before`: how many servers of the backend were usable. */
+static void note_usable(struct backend *b, size_t before, int64_t now_ns)
+{
+	if ((before == 0) != (b->usable == 0))
+		b->changed_ns = now_ns;
+}
+
 /* Puts in force for all threads what control has set in `s`; `b` holds the previous values. */
 static int update(struct server *s, const struct before *b, const char *cause, int64_t now_ns)
 {
 	const enum server_state to = state_of(s);
+	const size_t usable = s->owner->usable;
 	int err;
 
 	move_slow_start(s, b->state, to, now_ns);
@@ -242,6 +250,7 @@ static int update(struct server *s, const struct before *b, const char *cause, i
 		queue_rearrange(s->owner); /* its lock orders the limit before any client that begins to wait
 					    * now */
 	}
+	note_usable(s->owner, usable, now_ns);
 	if (to != b->state)
 		report_state(s, b->state, cause, now_ns);
 	if (s->weight != b->weight)
@@ -343,12 +352,18 @@ void server_begin_state(struct server *s)
 
 void server_joins(struct server *s)
 {
+	const size_t usable = s->owner->usable;
+
 	s->owner->usable += takes_new(s);
+	note_usable(s->owner, usable, clock_mono_ns());
 }
 
 void server_parts(struct server *s)
 {
+	const size_t usable = s->owner->usable;
+
 	s->owner->usable -= takes_new(s);
+	note_usable(s->owner, usable, clock_mono_ns());
 }
 
 void server_apply_settings(struct server *s, struct server_settings *v)

@@ -15,6 +15,7 @@
 #include "weir/config/same.h"
 #include "weir/entry/entries.h"
 #include "weir/net/source_table.h"
+#include "weir/sys/sys.h"
 
 static bool is_guarded(const struct config_frontend *c)
 {
@@ -123,6 +124,7 @@ static struct frontend *frontend_alloc(void)
 	list_init(&fe->endpoints);
 	paused_init(&fe->paused);
 	paused_init(&fe->rate_paused);
+	fe->changed_ns = sys_now_ns();
 	return fe;
 }
 

@@ -435,6 +435,7 @@ static void change_rate(struct frontend *fe, const struct config_frontend *next)
 static void revive(struct frontend *fe)
 {
 	fe->admin = FRONTEND_ADMIN_READY;
+	fe->changed_ns = sys_now_ns();
 	fe->is_away = false;
 	fe->is_shut = false;
 	mark_clear(&fe->marks[FRONTEND_MARK_STATE]);

@@ -10,6 +10,7 @@
 #include <errno.h>
 
 #include "weir/base/check.h"
+#include "weir/sys/sys.h"
 #include "parts.h"
 
 static void take_out(struct entries *e, struct frontend *fe, enum frontend_admin admin,
@@ -17,6 +18,7 @@ static void take_out(struct entries *e, struct frontend *fe, enum frontend_admin
 {
 	check(!e->is_open);
 	fe->admin = admin;
+	fe->changed_ns = now_ns;
 	fe->marks[FRONTEND_MARK_STATE] = *by;
 	fe->is_shut = false;
 	if (e->ending)
@@ -103,6 +105,7 @@ int entries_enable(struct entries *e, struct frontend *fe, const struct unlisten
 	if (err)
 		return err;
 	fe->admin = FRONTEND_ADMIN_READY;
+	fe->changed_ns = sys_now_ns();
 	fe->is_away = !has_server;
 	fe->is_shut = false;
 	mark_clear(&fe->marks[FRONTEND_MARK_STATE]);

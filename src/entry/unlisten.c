@@ -12,6 +12,7 @@
 #include "weir/balance/roster.h"
 #include "weir/base/clock.h"
 #include "weir/base/log.h"
+#include "weir/sys/sys.h"
 #include "parts.h"
 
 #define RETRY_NS NS_PER_SEC
@@ -47,6 +48,8 @@ static void leave(struct entries *e, struct frontend *fe, int64_t now_ns)
 	if (left > 0)
 		log_line(LOG_LEVEL_WARNING, "frontend %s: no server is up; %u address%s left until one is",
 			 fe->config->name, left, left == 1 ? "" : "es");
+	if (left > 0)
+		fe->changed_ns = now_ns;
 	fe->is_away |= left > 0;
 }
 
@@ -54,11 +57,12 @@ static void complain(struct frontend *fe, const struct endpoint *ep, const struc
 {
 	char text[ADDR_TEXT_MAX];
 
-	if (!fe->is_shut)
-		log_line(LOG_LEVEL_ERROR,
-			 "frontend %s: a server is up, but cannot listen on %s again: %s; will retry each "
-			 "second",
-			 fe->config->name, addr_format(&ep->addr, text), strerrordesc_np(-error->err));
+	if (fe->is_shut)
+		return;
+	log_line(LOG_LEVEL_ERROR,
+		 "frontend %s: a server is up, but cannot listen on %s again: %s; will retry each second",
+		 fe->config->name, addr_format(&ep->addr, text), strerrordesc_np(-error->err));
+	fe->changed_ns = sys_now_ns();
 	fe->is_shut = true;
 }
 
@@ -82,6 +86,8 @@ static unsigned come_back(struct entries *e, struct frontend *fe)
 	if (back > 0)
 		log_line(LOG_LEVEL_NOTICE, "frontend %s: %u address%s taken again", fe->config->name, back,
 			 back == 1 ? "" : "es");
+	if (away == 0)
+		fe->changed_ns = sys_now_ns();
 	fe->is_away = away > 0;
 	fe->is_shut = away > 0;
 	return away;

@@ -57,6 +57,7 @@ struct backend {
 	struct roster *spare;    /* owns: memory for the roster after them; NULL without */
 	size_t usable;      /* servers that are up with a weight above 0 */
 	size_t told_usable; /* `usable` as of the current roster */
+	int64_t changed_ns; /* when `usable` last became 0, or more; 0 = never */
 	bool held;          /* changes are batched, see server_change.h */
 	bool stale;         /* changes are waiting for a roster */
 };

@@ -71,6 +71,7 @@ struct frontend {
 	bool is_away;	    /* unlisten.h: no server is up, and its addresses are left */
 	bool is_shut;	    /* the same: one is up, and some address cannot be taken again */
 	bool closes;	    /* it was removed, and its sessions end */
+	int64_t changed_ns; /* last change of `admin`, `is_away` or `is_shut`, or when it was made */
 	bool has_choice;    /* its clients go, or went, to more than one backend */
 
 	/* Control writes, workers read. */

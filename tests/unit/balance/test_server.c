@@ -168,7 +168,9 @@ static void end_of_the_last_server_is_an_alert(void **state)
 	assert_int_equal(server_set_health(f.a, false, "x", AT(1)), 0);
 	expect_line(&f, LOG_LEVEL_WARNING,
 		    "server web/a is DOWN: x; 1 of 2 servers left, 0 sessions active, 0 queued");
+	assert_true(f.b->changed_ns != AT(1)); /* it still has one */
 	assert_int_equal(server_set_weight(f.b->servers[1], 0, "by test", AT(2)), 0);
+	assert_true(f.b->changed_ns == AT(2));
 	expect_line(&f, LOG_LEVEL_NOTICE, "server web/b: weight 0, was 1: by test");
 	expect_line(&f, LOG_LEVEL_ALERT,
 		    "backend web has no server left; no client is served until one is up");
@@ -177,6 +179,9 @@ static void end_of_the_last_server_is_an_alert(void **state)
 	expect_line(&f, LOG_LEVEL_WARNING,
 		    "server web/b is DOWN: y; 0 of 2 servers left, 0 sessions active, 0 queued");
 	expect_no_line(&f);
+	assert_true(f.b->changed_ns == AT(2));
+	assert_int_equal(server_set_health(f.a, true, "", AT(4)), 0);
+	assert_true(f.b->changed_ns == AT(4));
 	finish(&f);
 }
 

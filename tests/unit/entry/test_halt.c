@@ -154,14 +154,18 @@ static void pass(int stage)
 static void disable(int stage)
 {
 	entries_disable(entries, fe, &by, r.now_ns);
+	assert_true(fe->changed_ns == r.now_ns);
 	pass(stage);
 }
 
 static int enable(void)
 {
+	const int64_t before_ns = fe->changed_ns;
 	const struct endpoint *failed;
+	const int err = entries_enable(entries, fe, &rights, &failed);
 
-	return entries_enable(entries, fe, &rights, &failed);
+	assert_int_equal(fe->changed_ns != before_ns, err == 0);
+	return err;
 }
 
 static void assert_out(void)

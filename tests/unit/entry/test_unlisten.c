@@ -112,7 +112,10 @@ static void go_away(int stage)
 {
 	set_up(false);
 	assert_true(look() == CLOCK_NEVER);
+	assert_true(fe->changed_ns == r.now_ns);
+	fe->changed_ns = 0;
 	assert_true(look() == CLOCK_NEVER); /* harmless */
+	assert_true(fe->changed_ns == 0);
 	assert_int_equal(ep->stage, ENDPOINT_DEAF);
 	if (stage == 0)
 		return;
@@ -178,6 +181,7 @@ static void option_decides(void **state)
 	set_up(true);
 	(void)rig_settle(&r);
 	assert_hears();
+	assert_true(fe->changed_ns != 0);
 }
 
 static void inherited_socket_is_not_left(void **state)
