@@ -55,7 +55,7 @@ static uint64_t object_check_downs(const struct object *o)
 	return o->s->probe_downs + (o->s->probe != NULL ? o->s->probe->downs : 0);
 }
 
-static uint64_t object_down_ns(const struct object *o)
+uint64_t object_down_ns(const struct object *o)
 {
 	const enum server_state state = object_state(o);
 	const bool down = state == SERVER_DOWN || state == SERVER_UNRESOLVED || state == SERVER_MAINT;

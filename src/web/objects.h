@@ -75,6 +75,7 @@ static inline uint64_t object_count(const atomic_int *count)
 
 	return now > 0 ? (uint64_t)now : 0;
 }
+uint64_t object_down_ns(const struct object *o);
 bool object_is_accepting(const struct object *o);
 enum server_state object_state(const struct object *o);
 
