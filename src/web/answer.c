@@ -7,6 +7,7 @@
 #include "answer.h"
 
 #include "weir/base/check.h"
+#include "page_show.h"
 
 static unsigned answer_ready(const struct web_context *ctx, struct text *out)
 {
@@ -16,13 +17,13 @@ static unsigned answer_ready(const struct web_context *ctx, struct text *out)
 	return why != NULL ? 503 : 200;
 }
 
-/* The paths, and what each has. */
-static void answer_list(struct text *out)
+static unsigned answer_page(const struct web_context *ctx, const struct page_wish *wish,
+			    const struct chunks *sums, struct text *out)
 {
-	const struct route_row *row;
+	struct objects all;
 
-	for (size_t i = 0; (row = route_row(i)) != NULL; i++)
-		text_printf(out, "%-20s%s\n", row->path, row->help);
+	objects_init(&all, ctx, sums);
+	return page_show(&all, wish, out) ? 200 : 404;
 }
 
 unsigned answer_make(const struct web_context *ctx, const struct wish *w, const struct chunks *sums,
@@ -58,8 +59,7 @@ unsigned answer_make(const struct web_context *ctx, const struct wish *w, const 
 		answer_objects(ctx, SCOPE_SERVER, sums, out);
 		return 200;
 	case ROUTE_PAGE:
-		answer_list(out);
-		return 200;
+		return answer_page(ctx, &w->page, sums, out);
 	case ROUTE_SESSIONS:
 		break; /* session_list.h makes it */
 	}

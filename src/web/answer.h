@@ -10,8 +10,9 @@
 #include "weir/web/web.h"
 #include "wish.h"
 
-/* Appends the answer; returns its HTTP status: 200, or 503 for a process that is not ready. Out of memory,
- * out->failed is set. `sums` may be NULL for a route that needs none; not for one that needs sessions. */
+/* Appends the answer; returns its HTTP status: 200, 404 for a server that does not exist, or 503 for a
+ * process that is not ready. Out of memory, out->failed is set. `sums` may be NULL for a route that needs
+ * none; not for one that needs sessions. */
 unsigned answer_make(const struct web_context *ctx, const struct wish *w, const struct chunks *sums,
 		     struct text *out);
 

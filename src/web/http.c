@@ -17,6 +17,7 @@
 #include "weir/base/clock.h"
 #include "weir/base/list.h"
 #include "weir/sys/low_fds.h"
+#include "page.h"
 #include "shares.h"
 #include "wish.h"
 
@@ -82,6 +83,8 @@ static enum MHD_Result queue(struct MHD_Connection *connection, unsigned status,
 	(void)MHD_add_response_header(response, "Content-Type", type);
 	(void)MHD_add_response_header(response, "Cache-Control", "no-store");
 	(void)MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+	if (strncmp(type, "text/html", 9) == 0)
+		(void)MHD_add_response_header(response, "Content-Security-Policy", page_policy());
 	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
 		(void)MHD_add_response_header(response, "Allow", ALLOWED);
 	result = MHD_queue_response(connection, status, response);
@@ -108,7 +111,7 @@ static enum MHD_Result queue_share(struct MHD_Connection *connection, struct sha
 	struct MHD_Response *response = MHD_create_response_from_buffer_with_free_callback_cls(
 		a->text.len, a->text.bytes, release, a);
 	const unsigned status = a->status;
-	const char *type = status == MHD_HTTP_OK ? wish_type(&a->wish) : "text/plain; charset=utf-8";
+	const char *type = wish_type(&a->wish);
 
 	if (response == NULL)
 		share_release(a);
@@ -157,10 +160,10 @@ static enum MHD_Result begin_request(struct client *c, const char *url)
 	if (route == NULL)
 		return queue_text(c->connection, MHD_HTTP_NOT_FOUND, "not found\n");
 	wish_init(wish, route);
-	if (route->name == ROUTE_METRICS) {
+	if (route->name == ROUTE_METRICS || route->name == ROUTE_PAGE)
 		(void)MHD_get_connection_values(c->connection, MHD_GET_ARGUMENT_KIND, read_argument, &r);
+	if (route->name == ROUTE_METRICS)
 		wish_accept(wish, MHD_lookup_connection_value(c->connection, MHD_HEADER_KIND, "Accept"));
-	}
 	if (r.refused)
 		return queue_text(c->connection, MHD_HTTP_BAD_REQUEST,
 				  "a query is scope=global|frontend|backend|server|worker|*, no-maint, "

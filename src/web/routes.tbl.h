@@ -5,7 +5,7 @@
  * `needs` is SUMS if the answer is made of what all workers have counted, SESSIONS if it lists their
  * sessions, or NOTHING. `type` is that of the answer. A route can have several paths, each with a row.
  */
-ROUTE(PAGE, "/", NOTHING, "text/plain; charset=utf-8", "this list")
+ROUTE(PAGE, "/", SUMS, "text/html; charset=utf-8", "frontends, backends and servers as a page")
 ROUTE(METRICS, "/metrics", SUMS, "text/plain; version=0.0.4; charset=utf-8", "metrics for Prometheus")
 ROUTE(CSV, "/stats;csv", SUMS, "text/plain; charset=utf-8", "HAProxy's statistics as CSV")
 ROUTE(CSV, "/;csv", SUMS, "text/plain; charset=utf-8", "the same")

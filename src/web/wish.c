@@ -76,6 +76,10 @@ static bool add_scope(struct wish *w, const char *word)
 
 bool wish_argument(struct wish *w, const char *key, const char *value)
 {
+	if (w->route->name == ROUTE_PAGE) {
+		page_wish_argument(&w->page, key, value);
+		return true;
+	}
 	if (strcmp(key, "scope") == 0)
 		return add_scope(w, value);
 	if (strcmp(key, "no-maint") == 0) {
@@ -138,7 +142,8 @@ void wish_accept(struct wish *w, const char *accept)
 bool wish_equal(const struct wish *a, const struct wish *b)
 {
 	return a->route->name == b->route->name && ((a->scope ^ b->scope) & SCOPE_ALL) == 0 &&
-	       a->haproxy == b->haproxy && a->no_maint == b->no_maint && a->openmetrics == b->openmetrics;
+	       a->haproxy == b->haproxy && a->no_maint == b->no_maint && a->openmetrics == b->openmetrics &&
+	       page_wish_equal(&a->page, &b->page);
 }
 
 const char *wish_type(const struct wish *w)

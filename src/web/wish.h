@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "page_wish.h"
+
 enum route_needs { ROUTE_NEEDS_NOTHING, ROUTE_NEEDS_SUMS, ROUTE_NEEDS_SESSIONS };
 
 enum route_name {
@@ -54,6 +56,7 @@ struct wish {
 	bool haproxy;     /* HAProxy's names */
 	bool no_maint;    /* without servers in maintenance */
 	bool openmetrics; /* the form of the answer */
+	struct page_wish page; /* for the page */
 };
 
 /* The wish without a query. */

@@ -172,8 +172,8 @@ OPTION("unlisten", FRONT_D, FRONT_D, OPT_CHOICE, 0, "no|no-server",
 /* [stats] */
 OPTION("bind", IN_STATS, IN_STATS, OPT_STATS, 0, "ADDRESS [mode= user= group=]", FIELD_GLOBAL(stats.addr),
        NULL, 0, 0,
-       "Address of the HTTP endpoint, TCP or Unix: metrics, statistics as CSV and JSON, health of the "
-       "daemon. If unset, there is none.",
+       "Address of the HTTP endpoint, TCP or Unix: a page, metrics, statistics as CSV and JSON, health of "
+       "the daemon. If unset, there is none.",
        "bind = 127.0.0.1:8404")
 OPTION("allow-from", IN_STATS, IN_STATS, OPT_NETWORKS, OPT_REPEAT, "NETWORK... | @FILE",
        FIELD_GLOBAL(stats.allow_list), NULL, 0, 0,

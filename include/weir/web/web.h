@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * web.h - the HTTP endpoint: metrics, statistics as CSV and JSON, and whether the daemon is alive and ready.
+ * web.h - the HTTP endpoint: a page, metrics, statistics as CSV and JSON, and whether the daemon is alive and
+ * ready.
  *
  * Read-only: no request changes anything. Runs on control's loop, one request at a time, and never blocks. A
  * client has WEB_REQUEST_S to send its request and take the answer; there are at most WEB_CLIENTS_MAX, of
