@@ -285,7 +285,7 @@ once=
 for name in test_doctor test_command_line test_logs test_log_formats test_tcplog test_admin \
     test_admin_control test_admin_reload test_confirm test_confirmed_start test_haproxy_grammar \
     test_haproxy_words test_harness test_plan test_completion test_explain test_hatop \
-    test_page test_web test_reload test_reload_changes test_reload_refused test_reload_user \
+    test_page test_web test_web_page test_reload test_reload_changes test_reload_refused test_reload_user \
     test_run_time_rollback test_checks test_resolve test_run_time_reload test_shows \
     attack/test_admin_access \
     attack/test_admin_slow attack/test_admin_storm attack/test_log_disk_hung \
@@ -374,6 +374,8 @@ if collect "build with TSan, clang, -Werror, -funsigned-char" tsan-build; then
     part "TSan: attacks, io_uring" tsan-attack-ring \
         on_ring 4 with build-tsan pytests tsan-attack-ring tests/system/attack $once
 fi
+# In a browser, if there is one: it is too large to be installed for this.
+part "the page in a browser" browser with build meson_tests build browser --suite browser
 part "real programs" traffic with build sh tests/traffic/run.sh --size=128 2
 part "balancing bars" balance with build sh tests/traffic/balance.sh
 collect "trees of Debian" trees
