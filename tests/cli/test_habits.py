@@ -317,7 +317,7 @@ def test_what_a_row_of_the_table_suggests_is_accepted(kind, word, hint, tmp_path
             assert "..." not in piece, (line, one)
             assert refused(path, piece) is None, (line, one, refused(path, piece))
         for section in re.findall(r"\[(\w+)", one):
-            assert section in ("global", "defaults", "listen", "frontend", "backend"), (line, one)
+            assert section in ("global", "stats", "defaults", "listen", "frontend", "backend"), (line, one)
         for key in named:
             assert key in KEYS | WORDS or key.startswith(("${", "[", "weir ")), (line, key)
 
