@@ -145,7 +145,7 @@ static void put_object(void *arg, const struct object *o)
 		json_unsigned(j, row->name, row->value(o));
 	json_object(j, "tallies");
 	for (size_t i = 0; (tally = tally_row(i)) != NULL; i++)
-		if (object_has_tally(tally))
+		if (object_has_tally(o->scope, tally))
 			json_unsigned(j, tally->field, object_tally(o, tally));
 	json_object_end(j);
 	json_object(j, "closes");

@@ -10,6 +10,7 @@
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
+#include "weir/stats/backend_sum.h"
 
 /* ---- values of the table ---- */
 
@@ -27,16 +28,13 @@ static uint64_t object_count_endpoints(const struct object *o)
 	return n;
 }
 
-static uint64_t object_count_usable(const struct object *o, bool backup)
+/* What its servers add up to. */
+static struct backend_sum sum_of_servers(const struct object *o)
 {
-	uint64_t n = 0;
+	struct backend_sum sum;
 
-	for (size_t i = 0; i < o->b->server_count; i++) {
-		const struct server *s = o->b->servers[i];
-
-		n += server_usable(s) && s->weight > 0 && s->config->backup == backup;
-	}
-	return n;
+	backend_sum_up(o->engine, o->b, o->sums, &sum);
+	return sum;
 }
 
 enum server_state object_state(const struct object *o)
@@ -61,8 +59,8 @@ uint64_t object_down_ns(const struct object *o)
 	const bool down = state == SERVER_DOWN || state == SERVER_UNRESOLVED || state == SERVER_MAINT;
 	int64_t ns = o->s->down_ns;
 
-	if (down && o->s->changed_ns != 0)
-		ns += o->now_ns - o->s->changed_ns;
+	if (down)
+		ns += o->now_ns - (o->s->changed_ns != 0 ? o->s->changed_ns : o->started_ns);
 	return ns > 0 ? (uint64_t)ns : 0;
 }
 
@@ -122,8 +120,36 @@ const struct object_row *object_row(enum wish_scope scope, size_t i)
 	}
 }
 
+/* Tries are counted for servers alone. */
+static bool counts_tries(const struct tally_row *row)
+{
+	return row->offset == offsetof(struct tally_sum, retries) ||
+	       row->offset == offsetof(struct tally_sum, redispatches);
+}
+
+bool object_has_tally(enum wish_scope scope, const struct tally_row *row)
+{
+	if (scope == SCOPE_FRONTEND && counts_tries(row))
+		return false;
+	return row->offset != offsetof(struct tally_sum, last_ns);
+}
+
+static uint64_t backend_tally(const struct object *o, const struct tally_row *row)
+{
+	struct backend_sum sum;
+
+	if (row->offset == offsetof(struct tally_sum, sessions_max))
+		return sum_of_servers(o).sessions_max;
+	if (!counts_tries(row))
+		return tally_at(o->sum, row->offset);
+	sum = sum_of_servers(o);
+	return tally_at(&sum.tally, row->offset);
+}
+
 uint64_t object_tally(const struct object *o, const struct tally_row *row)
 {
+	if (o->scope == SCOPE_BACKEND)
+		return backend_tally(o, row);
 	if (o->scope == SCOPE_SERVER && row->offset == offsetof(struct tally_sum, sessions))
 		return object_count(&o->s->sessions);
 	return tally_at(o->sum, row->offset);
@@ -166,8 +192,10 @@ static struct object begin(const struct objects *all, enum wish_scope scope, uin
 {
 	return (struct object){.scope = scope,
 			       .engine = all->ctx->engine,
+			       .sums = all->sums,
 			       .sum = chunks_at(all->sums, slot),
 			       .stopping = all->stopping,
+			       .started_ns = all->ctx->started_ns,
 			       .now_ns = all->now_ns,
 			       .wall_ns = all->wall_ns};
 }

@@ -23,11 +23,13 @@ struct object {
 	const struct frontend *fe; /* SCOPE_FRONTEND */
 	const struct backend *b;   /* SCOPE_BACKEND and SCOPE_SERVER */
 	const struct server *s;    /* SCOPE_SERVER */
-	const struct tally_sum *sum;
+	const struct chunks *sums;   /* a struct tally_sum at each slot */
+	const struct tally_sum *sum; /* its own */
 	const struct engine *engine;
 	bool stopping;    /* the process takes no new clients */
-	int64_t now_ns;   /* monotonic */
-	int64_t wall_ns;  /* the same moment */
+	int64_t started_ns; /* the process; monotonic, as is the next */
+	int64_t now_ns;
+	int64_t wall_ns; /* the same moment */
 };
 
 /* What a walk through the objects gets. */
@@ -59,14 +61,12 @@ const struct object_row *object_row(enum wish_scope scope, size_t i);
 const char *object_reason(int reason, char word[static REASON_WORD_MAX]);
 /* Writes the labels that name it. */
 void objects_put_labels(struct metrics *m, const struct object *o);
-/* The value of a row of tallies.tbl.h. A server has its own count of sessions. */
+/* The value of a row of tallies.tbl.h. A server has its own count of sessions; the tries of a backend are
+ * those of its servers. */
 uint64_t object_tally(const struct object *o, const struct tally_row *row);
-/* Is the tally shown? The time of the last session is on the monotonic clock, which means nothing outside:
- * objects.tbl.h has it in Unix time. */
-static inline bool object_has_tally(const struct tally_row *row)
-{
-	return row->offset != offsetof(struct tally_sum, last_ns);
-}
+/* Do objects of this scope have the tally? The time of the last session is on the monotonic clock, which
+ * means nothing outside: objects.tbl.h has it in Unix time. */
+bool object_has_tally(enum wish_scope scope, const struct tally_row *row);
 
 /* For the table. */
 static inline uint64_t object_count(const atomic_int *count)

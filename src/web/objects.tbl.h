@@ -29,8 +29,8 @@ FRONTEND(last_session_timestamp_ns, GAUGE, "when its last session started, in Un
 
 BACKEND(up, GAUGE, "1 if a server takes new sessions, else 0", o->b->usable > 0)
 BACKEND(active_servers, GAUGE, "servers that take new sessions and are not backup",
-	object_count_usable(o, false))
-BACKEND(backup_servers, GAUGE, "backup servers that are usable", object_count_usable(o, true))
+	sum_of_servers(o).active)
+BACKEND(backup_servers, GAUGE, "backup servers that are usable", sum_of_servers(o).backup)
 BACKEND(current_queue, GAUGE, "clients queued for any of its servers",
 	object_count(&o->b->queue.waiting_any))
 BACKEND(max_queue, GAUGE, "maximum of current_queue", object_count(&o->b->queue.waiting_max))

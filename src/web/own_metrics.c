@@ -184,7 +184,7 @@ static void put_scope(struct metrics *m, const struct objects *all, enum wish_sc
 	struct family f = {.m = m};
 
 	for (size_t i = 0; (f.tally = tally_row(i)) != NULL; i++) {
-		if (!object_has_tally(f.tally))
+		if (!object_has_tally(scope, f.tally))
 			continue;
 		metrics_family(m, prefix_of(scope), f.tally->metric,
 			       f.tally->kind == TALLY_KIND_TOTAL ? METRIC_COUNTER : METRIC_GAUGE,

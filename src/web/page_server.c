@@ -177,7 +177,7 @@ static void put_tallies(const struct tally_sum *tally, struct text *out)
 	html_raw(out, "<section>\n<details><summary><h2>Metrics</h2></summary>\n"
 		      "<div class=\"scroll\"><table class=\"list\">\n<tbody data-key=\"metrics\">\n");
 	for (size_t i = 0; (row = tally_row(i)) != NULL; i++) {
-		if (!object_has_tally(row))
+		if (!object_has_tally(SCOPE_SERVER, row))
 			continue;
 		text_printf(out,
 			    "<tr data-key=\"%s\"><th scope=\"row\">weir_server_%s</th>"

@@ -198,6 +198,7 @@ static void make_server(const struct objects *all, const struct backend *b, cons
 	const struct tally_sum *sum = sum_at(all, s->slot);
 	const unsigned limit = atomic_load_explicit(&s->limit, memory_order_relaxed);
 	const struct addr *a = server_addr(s);
+	const struct object o = {.s = s, .started_ns = all->ctx->started_ns, .now_ns = all->now_ns};
 	uint64_t *values = m->row.values;
 
 	begin_row(m, PAGE_SERVER, s->config->name);
@@ -212,7 +213,7 @@ static void make_server(const struct objects *all, const struct backend *b, cons
 	values[PAGE_retries] = sum->retries;
 	values[PAGE_redispatches] = sum->redispatches;
 	values[PAGE_weight] = server_weight_in_effect(s);
-	values[PAGE_down_s] = object_down_ns(&(struct object){.s = s, .now_ns = all->now_ns}) / NS_PER_SEC;
+	values[PAGE_down_s] = object_down_ns(&o) / NS_PER_SEC;
 	m->row.is_backup = s->config->backup;
 	if (s->probe != NULL) {
 		values[PAGE_probe_failures] = s->probe->failures;

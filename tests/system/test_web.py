@@ -15,6 +15,7 @@ import time
 
 import pytest
 
+from harness import address
 from harness.daemon import REPOSITORY
 from harness.timing import PATIENCE, SCALE, wait_until
 from harness.web import get, port_of
@@ -91,6 +92,23 @@ def test_metrics_have_the_numbers_of_a_session(served):
                if name == "weir_backend_session_in_bytes_bucket"]
     assert all(count == (le >= BYTES) for le, count in buckets) and len(buckets) > 20
     assert 0 < value(found, "weir_frontend_session_time_seconds_sum", frontend="l") < PATIENCE
+
+
+def test_a_backend_has_the_tries_of_its_servers(weir, peers):
+    """They are counted for the server that failed. One that is disabled from the start is down since then."""
+    listener = peers.listen()
+    holder, refusing = address.hold("tcp4")
+    peers.keep(holder)
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nretries = 1\nserver a = {listener.address}\n"
+                  f"server b = {refusing}\nserver c = {refusing} disabled\n" + STATS)
+    for _ in range(2):
+        peers.pair(daemon.address("l"), listener)
+    found, _ = samples(get(daemon, "/metrics")[2])
+    assert value(found, "weir_server_redispatch_warnings_total", backend="l", server="b") == 1
+    assert value(found, "weir_backend_redispatch_warnings_total", backend="l") == 1
+    assert value(found, "weir_backend_retry_warnings_total", backend="l") == 1
+    assert not any(name == "weir_frontend_retry_warnings_total" for name, _ in found)
+    assert value(found, "weir_server_downtime_seconds_total", backend="l", server="c") > 0
 
 
 def test_forms_and_choices_of_metrics(served):
