@@ -51,7 +51,8 @@ case $(. /etc/os-release && echo "${VERSION_ID:-}") in
     *) clang=19 ;;
 esac
 [ "$mode" != full ] ||
-    packages="$packages clang libclang-rt-$clang-dev systemd-container debootstrap buildah zsh fish"
+    packages="$packages clang libclang-rt-$clang-dev systemd-container debootstrap buildah zsh fish
+    prometheus python3-yaml"
 # shellcheck disable=SC2086  # a list of words
 [ "$mode" = beside ] || need_packages "$logs/install.log" $packages || { echo "0 passed, 1 failed"; exit 1; }
 # A tool that Debian may drop. Its test is skipped without it.
@@ -304,6 +305,7 @@ fi
 if [ "$mode" != unit ]; then
     part "tidy" tidy "$PYTHON" tests/tidy/tidy.py
     part "tidy can fail" tidy-self pytests tidy tests/tidy
+    part "alert rules and dashboard" monitoring pytests monitoring tests/monitoring
     part "reports of the benchmark" bench-report pytests bench \
         bench/harness/test_report.py bench/harness/test_open_report.py
 fi

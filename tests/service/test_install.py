@@ -68,7 +68,8 @@ def test_binary_needs_only_these_libraries(build):
 
 def test_installed_tree(build, tmp_path):
     have = install(build, tmp_path)
-    examples = {f"usr/share/doc/weir/examples/{p.name}" for p in (ROOT / "conf/examples").iterdir()}
+    examples = {f"usr/share/doc/weir/{p.parent.name}/{p.name}" for folder in ("examples", "monitoring")
+                for p in (ROOT / "conf" / folder).iterdir()}
     pages = {p for p in have if re.fullmatch(r"usr/share/man/man\d/weir[\w.-]*", p)}
     read = {p for p in have if re.match(r"usr/share/doc/weir/(README\.md|LICENSE|doc/|bench/)", p)}
     assert have - pages - read == TREE | examples
