@@ -146,6 +146,7 @@ static void try_server(struct session *s, struct server *server)
 	if (s->tries++ == 0)
 		s->before_us = busy_us(s); /* the time may include a wait for a PROXY header */
 	s->server_down = false;
+	s->try_failed = false;
 	s->last_ns = s->worker->loop.now_ns;
 	s->fixed_ns = connect_deadline(s);
 	connect_op(s)->done = connect_done;

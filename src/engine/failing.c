@@ -73,9 +73,10 @@ static void note_session(const struct session *s, enum failure_phase phase, enum
 	note(s->worker, &f);
 }
 
-void failing_connect(const struct session *s, int err, enum close_reason reason)
+void failing_connect(struct session *s, int err, enum close_reason reason)
 {
 	check(err < 0);
+	s->try_failed = true;
 	note_session(s, FAILURE_CONNECT, reason, err);
 }
 
@@ -127,10 +128,11 @@ static enum failure_phase phase_of(const struct session *s)
 	return s->backend_counted ? FAILURE_CHOICE : FAILURE_ADMISSION;
 }
 
-/* The failure of the last try was noted when it happened. */
+/* The failure of the last try was noted when it happened. A session may also end while its try goes on, as
+ * without memory for a timer, or without a ring to watch the client. */
 static bool ends_with_try(const struct session *s)
 {
-	if (s->log_state != SESSION_CONNECTING)
+	if (s->log_state != SESSION_CONNECTING || !s->try_failed)
 		return false;
 	switch ((enum close_reason)s->reason) {
 	case CLOSE_CONNECT_REFUSED:

@@ -122,13 +122,29 @@ static void a_good_end_or_a_known_failure_is_not_noted(void **state)
 	end(r, SESSION_FORWARDING, CLOSE_NORMAL);
 	end(r, SESSION_FORWARDING, CLOSE_KILLED);
 	end(r, SESSION_QUEUED, CLOSE_CLIENT_GONE);
-	end(r, SESSION_CONNECTING, CLOSE_CONNECT_REFUSED);
-	end(r, SESSION_CONNECTING, CLOSE_NO_RESOURCE);
 	r->session->failed = 1;
 	end(r, SESSION_FORWARDING, CLOSE_CLIENT_RESET);
 	r->session->failed = 0;
 	assert_int_equal(count(r, FAILURES_OF_SESSIONS), 0);
+	failing_connect(r->session, -ECONNREFUSED, CLOSE_CONNECT_REFUSED);
+	end(r, SESSION_CONNECTING, CLOSE_CONNECT_REFUSED);
+	failing_connect(r->session, -EMFILE, CLOSE_NO_RESOURCE);
+	end(r, SESSION_CONNECTING, CLOSE_NO_RESOURCE);
+	assert_int_equal(count(r, FAILURES_OF_SESSIONS), 2);
 	assert_int_equal(count(r, FAILURES_OF_OUTSIDERS), 0);
+}
+
+/* No memory for a timer: no try has failed, but the session has. */
+static void an_end_during_a_try_is_noted(void **state)
+{
+	struct rig *r = *state;
+
+	r->session->backend_counted = true;
+	end(r, SESSION_CONNECTING, CLOSE_NO_RESOURCE);
+	assert_int_equal(count(r, FAILURES_OF_SESSIONS), 1);
+	assert_int_equal(last(r, FAILURES_OF_SESSIONS).phase, FAILURE_CONNECT);
+	assert_int_equal(last(r, FAILURES_OF_SESSIONS).reason, CLOSE_NO_RESOURCE);
+	assert_int_equal(last(r, FAILURES_OF_SESSIONS).err, 0);
 }
 
 static void an_end_has_its_phase(void **state)
@@ -186,6 +202,7 @@ int main(void)
 		TEST(a_try_has_both_addresses_and_its_errno),
 		TEST(a_side_that_breaks_is_named),
 		TEST(a_good_end_or_a_known_failure_is_not_noted),
+		TEST(an_end_during_a_try_is_noted),
 		TEST(an_end_has_its_phase),
 		TEST(outsiders_push_out_no_other_failure),
 	};
