@@ -347,7 +347,7 @@ static bool find_listener(struct walker *w, const char *word)
 	return false;
 }
 
-/* The endpoint with the port that was given; otherwise the first. */
+/* The endpoint with the port that was given, or else a transparent one; otherwise the first. */
 static void choose_endpoint(struct walker *w)
 {
 	if (w->ep != NULL)
@@ -355,8 +355,12 @@ static void choose_endpoint(struct walker *w)
 	frontend_foreach_endpoint(w->fe, ep) {
 		if (!endpoint_belongs(ep))
 			continue;
-		if (w->ep == NULL || (w->port_given && addr_port(&ep->addr) == w->port &&
-				      addr_port(&w->ep->addr) != w->port))
+		if (w->port_given && addr_port(&ep->addr) == w->port) {
+			w->ep = ep;
+			return;
+		}
+		if (w->ep == NULL ||
+		    (w->port_given && ep->config->transparent && !w->ep->config->transparent))
 			w->ep = ep;
 	}
 }

@@ -115,6 +115,26 @@ static void nobody_comes_in_where_nothing_listens(void **state)
 	fe->admin = FRONTEND_ADMIN_READY;
 }
 
+static int setup_with_any_port(void **state)
+{
+	int err;
+
+	bind_configs[1].transparent = true;
+	err = setup(state);
+	bind_configs[1].transparent = false;
+	return err;
+}
+
+/* Where no bind has the port, one that takes any does. */
+static void a_listener_that_takes_any_port_is_found(void **state)
+{
+	(void)state;
+	assert_has("explain listener=in client=192.0.2.7 port=81",
+		   "listener: in listens at 127.0.0.1:8443\n");
+	assert_has("explain listener=in client=192.0.2.7 port=8080",
+		   "listener: in listens at 127.0.0.1:8080\n");
+}
+
 static void without_a_server_the_frontend_decides(void **state)
 {
 	(void)state;
@@ -166,6 +186,8 @@ int main(void)
 		TEST(a_client_that_is_kept_out_is_told_by_which_rule),
 		TEST(a_client_that_must_wait_is_told_for_what_and_what_then),
 		TEST(nobody_comes_in_where_nothing_listens),
+		cmocka_unit_test_setup_teardown(a_listener_that_takes_any_port_is_found,
+						setup_with_any_port, teardown),
 		TEST(without_a_server_the_frontend_decides),
 		TEST(words_that_make_no_sense_are_refused),
 		TEST(a_client_of_a_unix_socket_can_be_asked_about),
