@@ -23,16 +23,18 @@ const struct pulse_row *pulse_row(size_t i)
 	return i < ARRAY_LEN(rows) ? &rows[i] : NULL;
 }
 
-/* A thread that has ended has left its time. It may end right now: then it has not been joined yet. */
+/* A thread that has ended has left its time. If it does so right now, its clock may already be beyond that:
+ * what it left is looked for again, so that the time never falls. */
 static uint64_t busy_ns(const struct worker *w)
 {
-	const uint64_t left_ns = counter_get(&w->busy_ns);
+	uint64_t left_ns = counter_get(&w->busy_ns);
 	int64_t now_ns;
 
 	if (!w->spawned || left_ns > 0)
 		return left_ns;
-	now_ns = thread_cpu_ns(w->thread);
-	return now_ns >= 0 ? (uint64_t)now_ns : counter_get(&w->busy_ns);
+	now_ns = thread_cpu_ns(w->thread); /* not joined: that would be after it left its time */
+	left_ns = counter_get(&w->busy_ns);
+	return left_ns > 0 || now_ns < 0 ? left_ns : (uint64_t)now_ns;
 }
 
 void engine_pulse(const struct engine *e, unsigned worker, struct worker_pulse *out)
