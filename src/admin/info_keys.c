@@ -14,9 +14,8 @@
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
-#include "weir/engine/tallies.h"
+#include "weir/stats/process_rates.h"
 #include "weir/stats/stat_base.h"
-#include "weir/stats/stat_pace.h"
 #include "typed_field.h"
 
 /* Where the keys go. */
@@ -34,47 +33,12 @@ struct info_facts {
 	char uptime[32];
 	char node[256];
 	uint64_t files;
-	uint64_t rate;
-	uint64_t rate_max;
-	unsigned idle_percent;
-	uint64_t bytes_per_s;
+	struct process_rates rates;
 	uint64_t bytes_out;
 	uint64_t pool_bytes;
 	uint64_t pool_used_bytes;
 	uint64_t dropped_logs;
 };
-
-/* Of the process: of all its frontends. Their maxima may lie in different seconds, so that the maximum of the
- * process is at least the largest of them. */
-static void sum_rates(struct info_facts *x)
-{
-	const int64_t now_ns = clock_mono_ns();
-	struct tally_sum sum;
-
-	x->rate = 0;
-	x->rate_max = 0;
-	if (x->e->workers == NULL)
-		return;
-	entries_foreach_frontend(&x->e->entries, fe) {
-		tally_sum_up(x->e, fe->slot, now_ns, &sum);
-		x->rate += sum.rate;
-		x->rate_max = sum.rate_max > x->rate_max ? sum.rate_max : x->rate_max;
-	}
-	x->rate_max = x->rate > x->rate_max ? x->rate : x->rate_max;
-}
-
-static void measure_pace(struct info_facts *x)
-{
-	struct stat_pace *pace = x->ctx->pace;
-
-	x->idle_percent = 100;
-	x->bytes_per_s = 0;
-	if (pace == NULL)
-		return;
-	stat_pace_measure(pace, x->e, clock_mono_ns(), clock_process_ns());
-	x->idle_percent = pace->idle_percent;
-	x->bytes_per_s = pace->bytes_per_s;
-}
 
 static void collect(struct info_facts *x)
 {
@@ -91,8 +55,7 @@ static void collect(struct info_facts *x)
 	x->bytes_out = engine_sum(x->e, bytes_to_server) + engine_sum(x->e, bytes_to_client);
 	x->pool_bytes = counter_get(&x->e->bufs.bytes);
 	x->pool_used_bytes = engine_sum(x->e, bufs_in_use_bytes);
-	sum_rates(x);
-	measure_pace(x);
+	x->rates = process_rates_now(x->e, x->ctx->pace);
 }
 
 static void put(struct info_writer *w, const struct typed_field *f)

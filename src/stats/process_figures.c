@@ -7,47 +7,18 @@
 #include "weir/stats/process_figures.h"
 
 #include "weir/base/check.h"
-#include "weir/base/clock.h"
 #include "weir/engine/engine.h"
 #include "weir/engine/pulse.h"
-#include "weir/engine/tallies.h"
 #include "weir/stats/port_use.h"
-#include "weir/stats/stat_pace.h"
+#include "weir/stats/process_rates.h"
 
 struct process_facts {
 	struct engine *e; /* borrows */
-	uint64_t rate;
-	uint64_t rate_max;
-	uint64_t bytes_per_s;
-	uint64_t idle_percent;
+	struct process_rates rates;
 	uint64_t busy_ns;
 	uint32_t ports;
 	struct port_use most;
 };
-
-/* Their maxima may be of different seconds, so that the maximum of the process is at least the largest. */
-static void take_rates(struct process_facts *x)
-{
-	const int64_t now_ns = clock_mono_ns();
-	struct tally_sum sum;
-
-	entries_foreach_frontend(&x->e->entries, fe) {
-		tally_sum_up(x->e, fe->slot, now_ns, &sum);
-		x->rate += sum.rate;
-		x->rate_max = sum.rate_max > x->rate_max ? sum.rate_max : x->rate_max;
-	}
-	x->rate_max = x->rate > x->rate_max ? x->rate : x->rate_max;
-}
-
-static void take_pace(struct process_facts *x, struct stat_pace *pace)
-{
-	x->idle_percent = 100;
-	if (pace == NULL)
-		return;
-	stat_pace_measure(pace, x->e, clock_mono_ns(), clock_process_ns());
-	x->idle_percent = pace->idle_percent;
-	x->bytes_per_s = pace->bytes_per_s;
-}
 
 static void take_busy_time(struct process_facts *x)
 {
@@ -87,11 +58,9 @@ void process_publish(void *from, figure_report *report, void *to)
 	const struct process_source *source = from;
 	struct process_facts x = {.e = source->engine};
 
-	if (x.e->workers != NULL) {
-		take_rates(&x);
+	if (x.e->workers != NULL)
 		take_busy_time(&x);
-	}
-	take_pace(&x, source->pace);
+	x.rates = process_rates_now(x.e, source->pace);
 	x.ports = port_range();
 	x.most = port_use_most(x.e, x.ports);
 	report_all(&x, report, to);

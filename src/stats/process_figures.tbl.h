@@ -6,12 +6,12 @@
  * A row defines a key of `show info` (figure.h). The name ends in its unit, where that is not what it counts.
  * The value is an expression of `x` (struct process_facts). Counters of workers are in counters.tbl.h.
  */
-PROCESS(connection_rate, GAUGE, "connections of all frontends in the last second", x->rate)
+PROCESS(connection_rate, GAUGE, "connections of all frontends in the last second", x->rates.connections)
 PROCESS(connection_rate_max, GAUGE, "maximum connections of one frontend, or of all now, in one second",
-	x->rate_max)
+	x->rates.connections_max)
 PROCESS(byte_rate, GAUGE, "bytes written to clients and servers, per second over the last measurement",
-	x->bytes_per_s)
-PROCESS(idle_percent, GAUGE, "part of the workers' CPU time that is not used", x->idle_percent)
+	x->rates.bytes)
+PROCESS(idle_percent, GAUGE, "part of the workers' CPU time that is not used", x->rates.idle_percent)
 PROCESS(busy_ns, TOTAL, "CPU time of the workers' threads", x->busy_ns)
 PROCESS(pipes_made, GAUGE, "pipes that exist now, in use or not",
 	atomic_load_explicit(&x->e->pipes.made, memory_order_relaxed))
