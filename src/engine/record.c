@@ -134,7 +134,7 @@ void record_session_end(const struct session *s)
 	r.client = s->client;
 	r.bytes_to_server = payload_to_server(s);
 	r.bytes_to_client = s->flows[FLOW_TO_CLIENT].bytes_out;
-	r.bytes_spliced = s->flows[FLOW_TO_SERVER].bytes_spliced + s->flows[FLOW_TO_CLIENT].bytes_spliced;
+	r.bytes_spliced = payload_spliced(s);
 	r.unacked_in = s->unacked[SIDE_SERVER];
 	r.unacked_out = s->unacked[SIDE_CLIENT];
 	r.queue_ns = -1;

@@ -192,6 +192,25 @@ static void counts_are_taken_only_if_a_target_wants_them(void **state)
 	close_engine();
 }
 
+/* What a flow that died had in its pipe has not left us. */
+static void spliced_bytes_are_part_of_those_that_left(void **state)
+{
+	struct session_record r;
+	struct session s;
+
+	(void)state;
+	open_engine(0);
+	s = begin(0);
+	s.flows[FLOW_TO_SERVER].bytes_out = 100;
+	s.flows[FLOW_TO_SERVER].bytes_spliced = 60;
+	s.flows[FLOW_TO_CLIENT].bytes_out = 4000;
+	s.flows[FLOW_TO_CLIENT].bytes_spliced = 5000;
+	assert_true(end(&s, CLOSE_CLIENT_RESET, &r));
+	assert_int_equal(r.bytes_spliced, 60 + 4000);
+	assert_true(r.bytes_spliced <= r.bytes_to_server + r.bytes_to_client);
+	close_engine();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -200,6 +219,7 @@ int main(void)
 		cmocka_unit_test(errors_and_retries_are_always_logged),
 		cmocka_unit_test(errors_only_means_that),
 		cmocka_unit_test(counts_are_taken_only_if_a_target_wants_them),
+		cmocka_unit_test(spliced_bytes_are_part_of_those_that_left),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
