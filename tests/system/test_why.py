@@ -8,6 +8,8 @@ import select
 import socket
 import time
 
+import pytest
+
 from harness import address
 from harness.timing import wait_until
 from test_admin import ctl
@@ -15,10 +17,13 @@ from test_admin import ctl
 CONFIG = "[listen l]\nbind = 127.0.0.1:0\nretries = 0\nserver a = {}\n"
 
 
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+@pytest.fixture
+def refusing(closing):
+    """Where nothing listens, and no one else can."""
+    sock = socket.socket()
+    closing.append(sock)
+    sock.bind(("127.0.0.1", 0))
+    return "127.0.0.1:{}".format(sock.getsockname()[1])
 
 
 def listening(daemon):
@@ -30,15 +35,14 @@ def errors(daemon, *words):
     return json.loads(daemon.ask(" ".join(("show errors", *words, "json"))))
 
 
-def test_a_refused_connect_is_kept_whatever_is_logged(weir, peers):
-    port = free_port()
-    daemon = weir(CONFIG.format(f"127.0.0.1:{port}"), "log = stderr level=notice")
+def test_a_refused_connect_is_kept_whatever_is_logged(weir, peers, refusing):
+    daemon = weir(CONFIG.format(refusing), "log = stderr level=notice")
     client = peers.connect(listening(daemon))
     source = ":".join(map(str, client.sock.getsockname()))
     wait_until(lambda: errors(daemon), "the failure is kept")
     (row,) = errors(daemon)
     assert (row["phase"], row["errno"], row["reason"]) == ("connect", "ECONNREFUSED", "connect_refused")
-    assert (row["client"], row["server_address"]) == (source, f"127.0.0.1:{port}")
+    assert (row["client"], row["server_address"]) == (source, refusing)
     assert (row["frontend"], row["backend"], row["server"], row["try"]) == ("l", "l", "a", 1)
     assert errors(daemon, "l") == [row] or errors(daemon, "l")[0]["id"] == row["id"]
     assert "errno=ECONNREFUSED" in ctl(daemon, "show", "errors").stdout
@@ -90,10 +94,10 @@ def test_a_client_that_does_not_read_limits_its_session(weir, peers):
     assert record["limited_by"] == "client"
 
 
-def test_failures_are_read_while_workers_add_them(weir):
+def test_failures_are_read_while_workers_add_them(weir, refusing):
     """Each one is whole, and none is left out of the count."""
-    daemon = weir(CONFIG.format(f"127.0.0.1:{free_port()}") + "[listen d]\nbind = 127.0.0.1:0\n"
-                  f"server a = 127.0.0.1:{free_port()}\ndeny-from = 127.0.0.0/8\n", "threads = 4")
+    daemon = weir(CONFIG.format(refusing) + "[listen d]\nbind = 127.0.0.1:0\n"
+                  f"server a = {refusing}\ndeny-from = 127.0.0.0/8\n", "threads = 4")
     where = [daemon.address(name).sockaddr for name in "ld"]
     clients = 400
     for n in range(clients):
