@@ -126,3 +126,38 @@ def test_urgent_data_in_a_bulk_flow_is_a_fall_back(weir, peers):
     client.urgent()
     server.receive(1)
     assert daemon.info()["splice_urgent"] > 0
+
+
+def test_a_reset_in_a_bulk_flow_is_a_fall_back_and_an_end_is_none(weir, peers):
+    listener = peers.listen()
+    daemon = weir(listen(listener), "threads = 1\nsplice = on")
+    for end, errors in ("fin", 0), ("reset", 1):
+        client, server = peers.pair(daemon.address("l"), listener)
+        client.send(1000)
+        server.receive(1000)
+        getattr(client, end)()
+        server.receive_to_end()
+        server.close()
+        wait_until(lambda: daemon.info()["sessions"] == 0, "the session has ended")
+        info = daemon.info()
+        assert (info["splice_errors"], info["splice_unclear"]) == (errors, 0)
+
+
+def test_our_headers_are_part_of_all_bytes_and_of_no_session(weir, peers):
+    listener = peers.listen()
+    daemon = weir(listen(listener) + "[listen h]\nbind = 127.0.0.1:0\n"
+                  f"server b = {listener.address} send-proxy\n", "threads = 2")
+    client, server = peers.pair(daemon.address("l"), listener)
+    client.send(1000)
+    server.receive(1000)
+    assert daemon.info()["header_bytes"] == 0
+    behind = peers.connect(daemon.address("h"))
+    behind.send(500)
+    served = listener.accept()
+    header = b""
+    while not header.endswith(b"\n"):
+        header += served.recv(1)
+    info, moved = daemon.info(), bytes_in(daemon)
+    assert info["header_bytes"] == len(header)
+    assert info["bytes_to_server"] - info["header_bytes"] == moved["a"] + moved["b"]
+    served.close()

@@ -82,6 +82,13 @@ def test_where_splice_is_not_possible_flows_copy(start, inject, peers, error):
     assert info["bytes_spliced"] == 0 and info["splice_unspliceable"] > 0
 
 
+def test_what_cannot_be_spliced_to_the_peer_is_copied(start, inject, peers):
+    daemon, listener = start("on")
+    inject(daemon, "splice:error=EINVAL:when=2+2")
+    streams(peers, daemon, listener)
+    assert daemon.info()["splice_refused"] > 0
+
+
 @pytest.mark.parametrize("when", ("2+5", "5..40"))
 @pytest.mark.parametrize("error", ("EINTR", "ENOMEM"))
 def test_a_splice_that_fails_for_a_moment_loses_nothing(start, inject, peers, error, when):
