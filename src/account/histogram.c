@@ -97,19 +97,3 @@ uint64_t histogram_total(const struct histogram_sum *sum)
 {
 	return histogram_below(sum, HISTOGRAM_BUCKETS - 1);
 }
-
-uint64_t histogram_quantile(const struct histogram_sum *sum, enum histogram_kind kind, unsigned permille)
-{
-	const uint64_t total = histogram_total(sum);
-	/* Divides first: a thousand times as much need not fit. */
-	const uint64_t rank = total / 1000 * permille + (total % 1000 * permille + 999) / 1000;
-	uint64_t below = 0;
-	unsigned bucket = 0;
-
-	check(permille > 0 && permille <= 1000);
-	if (total == 0)
-		return 0;
-	while ((below += sum->counts[bucket]) < rank)
-		bucket++;
-	return histogram_limit(kind, bucket);
-}

@@ -3,8 +3,9 @@
  * histogram.h - how the values of sessions are distributed: log-linear buckets, four per power of two.
  *
  * A set has one histogram per row of histograms.tbl.h. One thread writes a set, with relaxed stores, so that
- * any thread may read it at any time. Its size is fixed: about 5 KiB. A bucket is at most a quarter wider
- * than the values in it are large, so a quantile read from it is at most that much too high.
+ * any thread may read it at any time. Its size is fixed: about 5 KiB. From its
+ * fifth on, a bucket is at most a quarter as wide as its lowest value, so a quantile that is read from the
+ * limits is at most that much too high.
  */
 #ifndef WEIR_ACCOUNT_HISTOGRAM_H
 #define WEIR_ACCOUNT_HISTOGRAM_H
@@ -73,8 +74,5 @@ uint64_t histogram_limit(enum histogram_kind kind, unsigned bucket);
 /* How many values there are, and how many of them are below the limit of `bucket`. Any thread. */
 uint64_t histogram_total(const struct histogram_sum *sum);
 uint64_t histogram_below(const struct histogram_sum *sum, unsigned bucket);
-/* The limit of the bucket that holds the value with `permille` thousandths of all values at or below it: 500
- * for the median, 990 for the 99th percentile. 0 without any value. Any thread. */
-uint64_t histogram_quantile(const struct histogram_sum *sum, enum histogram_kind kind, unsigned permille);
 
 #endif

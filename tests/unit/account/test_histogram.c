@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_histogram.c - buckets and their limits, sums of two writers, and quantiles.
+ * test_histogram.c - buckets and their limits, and sums of two writers.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -98,21 +98,6 @@ static void two_writers_are_added_up(void **state)
 	assert_int_equal(histogram_total(&sums.of[HISTOGRAM_BYTES_TO_CLIENT]), 0);
 }
 
-static void a_quantile_is_the_limit_of_a_bucket(void **state)
-{
-	const struct histogram_sum *sum = &sums.of[HISTOGRAM_CONNECT_TIME];
-
-	(void)state;
-	assert_int_equal(histogram_quantile(sum, HISTOGRAM_CONNECT_TIME, 500), 0);
-	for (uint64_t us = 1; us <= 1000; us++)
-		histogram_count(&sets[0], HISTOGRAM_CONNECT_TIME, us);
-	histogram_add(&sums, &sets[0]);
-	assert_int_equal(histogram_quantile(sum, HISTOGRAM_CONNECT_TIME, 1), 2);
-	assert_in_range(histogram_quantile(sum, HISTOGRAM_CONNECT_TIME, 500), 501, 625);
-	assert_in_range(histogram_quantile(sum, HISTOGRAM_CONNECT_TIME, 990), 991, 1238);
-	assert_in_range(histogram_quantile(sum, HISTOGRAM_CONNECT_TIME, 1000), 1001, 1250);
-}
-
 static void a_cleared_set_is_as_new(void **state)
 {
 	static const struct histogram_set new;
@@ -151,7 +136,6 @@ int main(void)
 		HISTOGRAM_TEST(a_bucket_is_a_quarter_wider_at_most),
 		HISTOGRAM_TEST(long_sessions_and_large_ones_have_a_bucket),
 		HISTOGRAM_TEST(two_writers_are_added_up),
-		HISTOGRAM_TEST(a_quantile_is_the_limit_of_a_bucket),
 		HISTOGRAM_TEST(a_cleared_set_is_as_new),
 		HISTOGRAM_TEST(each_row_has_a_metric_in_base_units_and_a_help_text),
 	};
