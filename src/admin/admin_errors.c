@@ -121,7 +121,7 @@ void admin_show_failures(const struct admin_call *c)
 	if (c->json != NULL)
 		json_array(c->json, NULL);
 	else
-		text_printf(c->out, "# %llu failures since the start; the last ones:\n",
+		text_printf(c->out, "# failures since the start: %llu; the last ones:\n",
 			    (unsigned long long)count_all(c->ctx->engine));
 	admin_add_errors(c, &filter, ERRORS_SHOWN);
 	if (c->json == NULL)

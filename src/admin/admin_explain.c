@@ -105,7 +105,7 @@ static void explain_rate(struct walker *w, struct rate *r, const char *whose)
 
 	if (limit == 0)
 		return;
-	steps_add(w->c, "rate-limit", "%u clients per second of %s%s", limit, whose,
+	steps_add(w->c, "rate-limit", "%u per second for clients of %s%s", limit, whose,
 		  has_room ? "" : ": reached");
 	w->is_kept_waiting |= !has_room;
 }
@@ -292,7 +292,7 @@ static void explain_backend(const struct walker *w)
 	struct preview p = preview_client(b, client_key(&w->client)), next = p;
 	char algorithm[OPTION_WORD_MAX];
 
-	steps_add(w->c, "backend", "%s, balance = %s, %zu servers, %d clients queued", b->config->name,
+	steps_add(w->c, "backend", "%s, balance = %s, servers: %zu, clients queued: %d", b->config->name,
 		  admin_algorithm(b, algorithm), b->server_count,
 		  atomic_load_explicit(&b->queue.waiting, memory_order_relaxed));
 	for (size_t i = 0; i < b->server_count; i++)

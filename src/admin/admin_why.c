@@ -101,10 +101,10 @@ static void say_load(const struct admin_call *c, const struct server *s)
 	const int failing = atomic_load_explicit(&s->failing, memory_order_relaxed);
 
 	if (limit > 0 && sessions >= 0 && (unsigned)sessions >= limit)
-		steps_server(c, s, "full", "full: %d of %u sessions, %d clients queued", sessions, limit,
+		steps_server(c, s, "full", "full: %d of %u sessions, clients queued: %d", sessions, limit,
 			     queued);
 	if (failing > 0)
-		steps_server(c, s, "failing", "the last %d connects failed", failing);
+		steps_server(c, s, "failing", "connects that failed in a row: %d", failing);
 	if (s->weight == 0)
 		steps_server(c, s, "no_weight", "its weight is 0: it takes no new clients");
 }
@@ -172,7 +172,7 @@ static void say_backend(const struct admin_call *c, const struct backend *b)
 	const size_t chosen = backend_roster(b)->count;
 	const int queued = atomic_load_explicit(&b->queue.waiting, memory_order_relaxed);
 
-	steps_add(c, "backend", "%s: %zu of %zu servers usable, %zu in use, %d clients queued",
+	steps_add(c, "backend", "%s: servers usable: %zu of %zu, in use: %zu, clients queued: %d",
 		  b->config->name, b->usable, b->server_count, chosen, queued);
 	if (chosen == 0)
 		steps_add(c, "backend", "no client is served until a server is usable");

@@ -21,7 +21,7 @@ static void a_client_is_followed_to_its_server(void **state)
 		      "deny-from: does not contain the address\n"
 		      "use-backend: rule 1, to app: not this port (8080)\n"
 		      "use-backend: no rule matches: the backend of in\n"
-		      "backend: web, balance = leastconn, 3 servers, 0 clients queued\n"
+		      "backend: web, balance = leastconn, servers: 3, clients queued: 0\n"
 		      "web/a: 127.0.0.1:8001, UP, weight 1, 0 sessions, 0 queued: takes the client\n"
 		      "web/b: 127.0.0.1:8002, UP, weight 1, 1 of 1 sessions, 0 queued: its maxconn is "
 		      "reached\n"
@@ -82,10 +82,10 @@ static void a_client_that_must_wait_is_told_for_what_and_what_then(void **state)
 	assert_has("explain listener=in client=10.1.2.3 json", "\"outcome\":\"backlog\"");
 	atomic_store(&fe->sessions, 0);
 	rate_set_limit(&fe->rate, 1, clock_mono_ns());
-	assert_has("explain listener=in client=192.0.2.7", "rate-limit: 1 clients per second of in\n");
+	assert_has("explain listener=in client=192.0.2.7", "rate-limit: 1 per second for clients of in\n");
 	rate_force(&fe->rate, clock_mono_ns());
 	assert_has("explain listener=in client=192.0.2.7",
-		   "rate-limit: 1 clients per second of in: reached\n");
+		   "rate-limit: 1 per second for clients of in: reached\n");
 	assert_has("explain listener=in client=192.0.2.7", then);
 	rate_set_limit(&fe->rate, 0, clock_mono_ns());
 	atomic_store(&engine.is_accept_paused, true);
