@@ -105,10 +105,15 @@ class Daemon:
             return len(process.listening(self.pid)) == self._endpoints() + self._admin_sockets()
         wait_until(closed, lambda: f"{self._endpoints()} addresses and {self._admin_sockets()} admin sockets "
                    f"among {len(process.listening(self.pid))} listening sockets\n{self.log()[-2000:]}")
-        now, was = process.descriptors(self.pid), self.baseline
-        files = [link for link in now if link.startswith("/")]
-        strange = [f for f in files if f not in was["fds"] and f.removesuffix(".lock") not in self.config]
-        assert not strange, f"open files that the configuration does not name: {strange}"
+        was = self.baseline
+
+        def strange():
+            return [f for f in process.descriptors(self.pid) if f.startswith("/") and f not in was["fds"] and
+                    f.removesuffix(".lock") not in self.config]
+        # What was confirmed may still be being saved.
+        wait_until(lambda: not strange(),
+                   lambda: f"open files that the configuration does not name: {strange()}")
+        files = [link for link in process.descriptors(self.pid) if link.startswith("/")]
         kept = [link for link in was["fds"] if link not in was["listening"] and not link.startswith("/")]
         # Each log file has a thread with an event descriptor of its own.
         logs = self.config.count("log = file:") - self.first_config.count("log = file:")
