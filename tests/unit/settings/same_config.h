@@ -203,6 +203,12 @@ static inline void assert_same_bind(const struct config_bind *a, const struct co
 #include "weir/config/option_members.tbl.h"
 }
 
+static inline void assert_same_timeouts(const struct config_timeouts *a, const struct config_timeouts *b)
+{
+#define OPTION_TIMEOUT SAME_MEMBER
+#include "weir/config/option_members.tbl.h"
+}
+
 static inline void assert_same_frontend(const struct config_frontend *a, const struct config_frontend *b)
 {
 	assert_string_equal(a->name, b->name);
@@ -210,7 +216,7 @@ static inline void assert_same_frontend(const struct config_frontend *a, const s
 	assert_int_equal(a->listen, b->listen);
 #define OPTION_FRONT SAME_MEMBER
 #include "weir/config/option_members.tbl.h"
-	assert_memory_equal(&a->timeouts, &b->timeouts, sizeof(a->timeouts));
+	assert_same_timeouts(&a->timeouts, &b->timeouts);
 	assert_same_tcp(&a->tcp, &b->tcp);
 	assert_same_access(a, b);
 	assert_int_equal(a->bind_count, b->bind_count);
@@ -224,7 +230,7 @@ static inline void assert_same_backend(const struct config_backend *a, const str
 	assert_memory_equal(&a->balance, &b->balance, sizeof(a->balance));
 #define OPTION_BACK SAME_MEMBER
 #include "weir/config/option_members.tbl.h"
-	assert_memory_equal(&a->timeouts, &b->timeouts, sizeof(a->timeouts));
+	assert_same_timeouts(&a->timeouts, &b->timeouts);
 	assert_same_tcp(&a->tcp, &b->tcp);
 	assert_int_equal(a->server_count, b->server_count);
 	assert_same_check(&a->check, &b->check);
