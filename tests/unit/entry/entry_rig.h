@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "../base/own_network.h"
 #include "../engine/small_engine.h"
 #include "weir/base/clock.h"
 #include "weir/base/log.h"
@@ -46,6 +47,7 @@ static inline int rig_listen_at(struct addr *a)
 /* What the configuration says, without workers. */
 static inline void rig_build(struct entry_rig *r)
 {
+	own_network();
 	memset(r, 0, sizeof(*r));
 	log_set_level(LOG_LEVEL_ERROR); /* each session is a line */
 	r->now_ns = NS_PER_SEC;
