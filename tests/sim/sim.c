@@ -33,7 +33,7 @@
 #define SIM_SEEDS_FULL 1000000u
 /* Fewer seeds than this prove nothing about states never met. */
 #define SIM_SEEDS_JUDGED 20000u
-#define SIM_SEED_MAX_S 5
+#define SIM_SEED_MAX_S 20
 
 struct sim_options {
 	uint64_t start;

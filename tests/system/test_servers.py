@@ -50,6 +50,7 @@ def test_a_server_that_is_taken_out_loses_idle_sessions_where_they_may_end(weir,
     assert answered[0].receive_to_end() == "reset" and answered[1].receive_to_end() == "reset"
     line = daemon.wait_session_line(reason="drained")
     assert line["ts_code"] == "K-", line
+    wait_until(lambda: daemon.info()["sessions"] == 3, "it has left")
     assert stays(lambda: daemon.info()["sessions"] == 3, 1.5)
     asks[1].send(10)
     asks[0].receive(10)
@@ -57,6 +58,7 @@ def test_a_server_that_is_taken_out_loses_idle_sessions_where_they_may_end(weir,
     daemon.ask("set server l/a state ready")
     later[1].send(10)
     later[0].receive(10)
+    wait_until(lambda: daemon.info()["sessions"] == 2, "the one that was answered has left")
     assert stays(lambda: daemon.info()["sessions"] == 2, 2.5)
 
 
