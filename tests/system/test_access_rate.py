@@ -171,7 +171,8 @@ def test_maxconn_and_the_rate_hold_together(weir, peers):
     begin = time.monotonic()
     while waiting:
         server = peers.accept(listener)
-        assert daemon.info()["sessions"] <= 3
+        # One that ends at a worker and one that begins at the next may both be in a sum; four would stay.
+        wait_until(lambda: daemon.info()["sessions"] <= 3, "at most three sessions")
         client = waiting.pop(server.conn)
         server.send(10)
         client.receive(10)
