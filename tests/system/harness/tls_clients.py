@@ -85,7 +85,8 @@ class Python:
 
 
 class Go:
-    """Go's crypto/tls: a program of our own, built once per process; needs the go command, not the network."""
+    """Go's crypto/tls in a program of our own. Builds it once per process, which needs no network but takes a
+    minute on a machine that has never built one."""
 
     name = "go"
     folder = None
@@ -98,13 +99,15 @@ class Go:
     def program(cls):
         if cls.folder is None:
             cls.folder = tempfile.TemporaryDirectory(prefix="weir-go-")
+            offline = {"GO111MODULE": "off", "CGO_ENABLED": "0", "GOTOOLCHAIN": "local"}
             subprocess.run(["go", "build", "-o", cls.folder.name + "/tls_client", GO_SOURCE], check=True,
-                           env={**os.environ, "GO111MODULE": "off", "CGO_ENABLED": "0", "GOTOOLCHAIN": "local"})
+                           env={**os.environ, **offline})
         return cls.folder.name + "/tls_client"
 
     @classmethod
     def ask(cls, port, name=None, alpn=(), options=()):
-        return run([cls.program(), *options, f"127.0.0.1:{port}", name or "", ",".join(alpn)], REQUEST)
+        where = f"127.0.0.1:{port}"
+        return run([cls.program(), *options, where, name or "", ",".join(alpn)], REQUEST)
 
 
 class Chromium:
