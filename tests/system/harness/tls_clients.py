@@ -8,6 +8,7 @@ caller chooses, and returns what the server sent. None of them verifies the cert
 
 import contextlib
 import os
+import re
 import shutil
 import socket
 import ssl
@@ -19,10 +20,10 @@ REQUEST = b"GET / HTTP/1.0\r\n\r\n"
 GO_SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "tls_client.go")
 
 
-def run(command, said=b"", wait=WAIT_S):
+def run(command, said=b"", wait=WAIT_S, env=None):
     """What a command prints on stdout; its exit status does not count: the server may have hung up."""
     return subprocess.run(command, input=said, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                          timeout=wait, check=False).stdout
+                          timeout=wait, check=False, env={**os.environ, **(env or {})}).stdout
 
 
 class Openssl:
@@ -89,11 +90,13 @@ class Go:
     minute on a machine that has never built one."""
 
     name = "go"
+    oldest = (1, 24)
     folder = None
 
-    @staticmethod
-    def installed():
-        return shutil.which("go") is not None
+    @classmethod
+    def installed(cls):
+        found = re.search(rb"go(\d+)\.(\d+)", run(["go", "version"]) if shutil.which("go") else b"")
+        return found is not None and tuple(map(int, found.groups())) >= cls.oldest
 
     @classmethod
     def program(cls):
@@ -107,7 +110,9 @@ class Go:
     @classmethod
     def ask(cls, port, name=None, alpn=(), options=()):
         where = f"127.0.0.1:{port}"
-        return run([cls.program(), *options, where, name or "", ",".join(alpn)], REQUEST)
+        # Outside a module, Go keeps to the defaults of its version 1.20.
+        return run([cls.program(), *options, where, name or "", ",".join(alpn)], REQUEST,
+                   env={"GODEBUG": "tlsmlkem=1"})
 
 
 class Chromium:
