@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""record.py - records the ClientHello of real TLS clients, for test_client_hello.c.
+"""record_hellos.py - records the ClientHello of real TLS clients into hellos.tbl.h, beside itself.
 
-    python3 record.py [PART-OF-NAME...]
+    python3 record_hellos.py [PART-OF-NAME...]
 
-Writes one file per hello beside itself: how it was made, the name and protocols that the client was
-given, and the bytes as they came. A client that is not installed is left out; its file stays as it is.
+One row per hello: how it was made, the name and protocols that the client was given, and the bytes as they
+came. A client that is not installed is left out, and its row stays as it is.
 """
 
 import os
@@ -19,11 +19,20 @@ import tempfile
 import threading
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "..", "..", "..", "system"))
+sys.path.insert(0, os.path.join(HERE, "..", "..", "system"))
 
 from harness import tls_clients  # noqa: E402
 from harness.tls_clients import Chromium, Curl, Go, Openssl, Python  # noqa: E402
 
+TABLE = os.path.join(HERE, "hellos.tbl.h")
+HEADER = """/* SPDX-License-Identifier: MIT
+ *
+ * hellos.tbl.h - hellos of real TLS clients, as record_hellos.py has recorded them.
+ *
+ * HELLO(what, name, protocols, bytes): the name and the protocols (with blanks between) as the client was
+ * given them; the bytes in hexadecimal.
+ */
+"""
 NAME = "a.example.test"
 WEB = ("h2", "http/1.1")
 LONG = ".".join(["l" * 63, "o" * 63, "n" * 63, "g" * 61])
@@ -202,25 +211,40 @@ def version(program):
     return program
 
 
-def write(file, name, alpn, how, data):
-    lines = [f"# {how}", f"name {name}".strip(), "alpn " + " ".join(alpn) if alpn else "alpn"]
-    digits = data.hex()
-    lines += [digits[i:i + 96] for i in range(0, len(digits), 96)]
-    with open(os.path.join(HERE, file + ".hello"), "w", encoding="ascii") as f:
-        f.write("\n".join(lines) + "\n")
+def literal(text):
+    """A string of C, in several pieces of a line each."""
+    pieces = [text[i:i + 96] for i in range(0, len(text), 96)] or [""]
+    return "\n      ".join(f'"{piece}"' for piece in pieces)
+
+
+def row(key, name, alpn, how, data):
+    words = [f'"{key}"', literal(name), literal(" ".join(alpn)), literal(data.hex())]
+    return f"/* {how} */\nHELLO(" + ",\n      ".join(words) + ")\n"
+
+
+def read_table():
+    """The rows by their names."""
+    if not os.path.exists(TABLE):
+        return {}
+    with open(TABLE, encoding="ascii") as f:
+        rows = f.read().split("\n\n")[1:]
+    return {re.search(r'HELLO\("([^"]*)"', one)[1]: one.rstrip("\n") + "\n" for one in rows}
 
 
 def main():
     parts = sys.argv[1:]
-    for file, name, alpn, program, how, ask in HELLOS:
-        if parts and not any(part in file for part in parts):
+    rows = read_table()
+    for key, name, alpn, program, how, ask in HELLOS:
+        if parts and not any(part in key for part in parts):
             continue
         if not shutil.which(program):
-            print(f"{file}: {program} is not installed")
+            print(f"{key}: {program} is not installed")
             continue
         data = record(ask, name)
-        write(file, name, alpn, f"{version(program)}: {how}", data)
-        print(f"{file}: {len(data)} bytes")
+        rows[key] = row(key, name, alpn, f"{version(program)}: {how}", data)
+        print(f"{key}: {len(data)} bytes")
+    with open(TABLE, "w", encoding="ascii") as f:
+        f.write("\n".join([HEADER, *(rows[hello[0]] for hello in HELLOS if hello[0] in rows)]))
 
 
 if __name__ == "__main__":
