@@ -143,8 +143,7 @@ static bool read_length_high(struct client_hello_reader *r, uint8_t byte)
 
 static bool read_length_middle(struct client_hello_reader *r, uint8_t byte)
 {
-	r->hello_left = (uint16_t)((byte << 8) + 1); /* at least, with the last byte of the length */
-	return keep_high(r, byte, STEP_LENGTH_LOW) && fits(r, 0, r->here.record_left);
+	return keep_high(r, byte, STEP_LENGTH_LOW) && byte < CLIENT_HELLO_MAX >> 8;
 }
 
 static bool read_length_low(struct client_hello_reader *r, uint8_t byte)
