@@ -11,13 +11,17 @@
  *   ClientHello of at most CLIENT_HELLO_MAX bytes on the wire. Bytes after the hello are not examined.
  * - client_version 3.x; TLS 1.3 says 3.3 there. Random, cipher suites, compression methods and unknown
  *   extensions (GREASE too) may have any content, but each length must fit into what surrounds it.
- * - server_name and ALPN at most once. With Encrypted Client Hello, the outer hello is read.
+ * - server_name and ALPN at most once, each list exactly as long as its extension and each protocol at least
+ *   one byte (RFC 7301 3.1). With Encrypted Client Hello, the outer hello is read.
  * - An SSLv2-style hello is not a ClientHello: it has no extensions, and no current client sends one.
  *
- * The server name (RFC 6066 3): at most one of type host_name, 1 to 255 printable ASCII bytes without spaces.
- * Other name types are skipped. Any other name (empty, ".", with NUL, control or non-ASCII bytes) makes the
- * whole hello invalid, as TLS servers treat it: neither its name nor "no name" could be trusted for routing.
- * An address as a name is valid, though RFC 6066 forbids it: clients send it.
+ * The server name (RFC 6066 3): at most one of type host_name, 1 to 255 printable ASCII bytes without blanks.
+ * Other name types are skipped. An address is accepted, though RFC 6066 forbids it: some clients send it. Any
+ * other name (empty, ".", with a NUL, a control or a non-ASCII byte) makes the whole hello invalid. It is
+ * neither a name to route by nor the absence of one, TLS servers refuse most of them, and nothing that a log
+ * must escape gets further. (nginx's ssl_preread and HAProxy's req.ssl_sni pass such bytes on. They and
+ * sniproxy use the first of two server_name extensions, where a server might use the second; here, two are
+ * invalid.)
  */
 #ifndef WEIR_NET_CLIENT_HELLO_H
 #define WEIR_NET_CLIENT_HELLO_H

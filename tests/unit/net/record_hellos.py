@@ -73,6 +73,21 @@ def node(port, name, alpn):
     tls_clients.run(["node", "-e", NODE, str(port), name, ",".join(alpn)])
 
 
+FIREFOX = """
+user_pref("network.dns.localDomains", "%s");
+user_pref("network.dns.disableIPv6", true);
+"""
+
+
+def firefox(port, name):
+    """It shows its error page until it is ended."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:
+        with open(os.path.join(home, "user.js"), "w", encoding="ascii") as f:
+            f.write(FIREFOX % name)
+        tls_clients.run(["timeout", "15", "firefox", "--headless", "--no-remote", "--profile", home,
+                         f"https://{name}:{port}/"], env={"HOME": home})
+
+
 def gnutls(port, name, alpn, priority="NORMAL"):
     words = [f"--alpn={word}" for word in alpn]
     words.append(f"--sni-hostname={name}" if name else "--disable-sni")
@@ -152,6 +167,7 @@ HELLOS = [
      lambda p: Chromium.ask(p, NAME)),
     ("chromium-2", "b.example.test", WEB, "chromium", "headless, another time",
      lambda p: Chromium.ask(p, "b.example.test")),
+    ("firefox", NAME, WEB, "firefox", "headless", lambda p: firefox(p, NAME)),
     ("node", NAME, WEB, "node", "the module tls", lambda p: node(p, NAME, WEB)),
     ("java", NAME, WEB, "java", "SSLSocket", lambda p: java(p, NAME, WEB)),
     ("gnutls-tls13", NAME, WEB, "gnutls-cli", "NORMAL", lambda p: gnutls(p, NAME, WEB)),
