@@ -58,13 +58,14 @@ void histogram_clear(struct histogram_set *set)
 	}
 }
 
-void histogram_add(struct histogram_sums *to, const struct histogram_set *set)
+void histogram_add(struct histogram_sum *to, const struct histogram_set *set, enum histogram_kind kind)
 {
-	for (unsigned kind = 0; kind < HISTOGRAMS; kind++) {
-		for (unsigned i = 0; i < HISTOGRAM_BUCKETS; i++)
-			to->of[kind].counts[i] += counter_get(&set->of[kind].counts[i]);
-		to->of[kind].sum += counter_get(&set->of[kind].sum);
-	}
+	const struct histogram *h = &set->of[kind];
+
+	check((unsigned)kind < HISTOGRAMS);
+	for (unsigned i = 0; i < HISTOGRAM_BUCKETS; i++)
+		to->counts[i] += counter_get(&h->counts[i]);
+	to->sum += counter_get(&h->sum);
 }
 
 uint64_t histogram_limit(enum histogram_kind kind, unsigned bucket)

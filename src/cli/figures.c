@@ -110,8 +110,9 @@ static void put_histograms(void)
 	const struct histogram_row *row;
 
 	fputs("\n## Histograms\n\n"
-	      "Kept per frontend and backend if anybody wants them, and per server on request. The metric\n"
-	      "has the prefixes of the columns above and is in base units.\n\n",
+	      "Kept per frontend and backend while there is an HTTP endpoint, and per server with\n"
+	      "`per-server-histograms = on` in `[stats]`. The metric has the prefixes of the columns above\n"
+	      "and is in base units.\n\n",
 	      stdout);
 	begin_table("metric | meaning");
 	for (size_t i = 0; (row = histogram_row(i)) != NULL; i++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * newcomers.c - before a server is added at run time: do its sockets get their options on this machine?
+ * newcomers.c - servers that come while the daemon runs: do their sockets get their options on this machine?
+ * And their histograms.
  *
  * Owns nothing but its place among the observers. Main thread.
  */
@@ -9,6 +10,7 @@
 #include <stdint.h>
 
 #include "weir/base/log.h"
+#include "weir/engine/histograms.h"
 #include "weir/host/refusal.h"
 #include "weir/host/socket_preflight.h"
 
@@ -29,9 +31,20 @@ static int on_prepare_add(void *arg, const struct backend *b, const struct confi
 	return err;
 }
 
-void newcomers_init(struct newcomers *n, struct server_updates *u)
+static void on_server_added(void *arg, struct server *s)
 {
-	*n = (struct newcomers){.observer = {.prepare_add = on_prepare_add, .arg = n}, .watching = true};
+	const struct newcomers *n = arg;
+
+	(void)histograms_follow_server(n->engine, s); /* without memory, the next walk tries */
+}
+
+void newcomers_init(struct newcomers *n, struct engine *e, struct server_updates *u)
+{
+	*n = (struct newcomers){
+		.engine = e,
+		.observer = {.prepare_add = on_prepare_add, .server_added = on_server_added, .arg = n},
+		.watching = true,
+	};
 	server_updates_observe(u, &n->observer);
 }
 

@@ -331,7 +331,7 @@ static int start_services(struct daemon *d)
 			return err;
 	}
 	updates_loop_init(&d->updates, d->loop, &d->engine);
-	newcomers_init(&d->newcomers, &d->updates.updates);
+	newcomers_init(&d->newcomers, &d->engine, &d->updates.updates);
 	unlistening_init(&d->unlistening, d->loop, &d->engine.entries, &d->updates.updates, &d->privileges);
 	d->admin_context.reload = &d->reloading.reload.asker;
 	d->admin_context.bind_rights = &d->unlistening.rights;

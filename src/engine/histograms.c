@@ -92,9 +92,28 @@ static int follow_backend(struct engine *e, const struct backend *b, bool server
 	return err;
 }
 
+static int kept_by(const struct engine *e)
+{
+	return atomic_load_explicit(&e->histograms, memory_order_relaxed);
+}
+
+bool histograms_are_of_servers(const struct engine *e)
+{
+	return kept_by(e) == HISTOGRAMS_ALL;
+}
+
+int histograms_follow_server(struct engine *e, const struct server *s)
+{
+	int err = kept_by(e) != HISTOGRAMS_NONE ? make_sets(e, s->owner->slot) : 0;
+
+	if (!err && histograms_are_of_servers(e))
+		err = make_sets(e, s->slot);
+	return err;
+}
+
 int histograms_follow(struct engine *e)
 {
-	const int kept = atomic_load_explicit(&e->histograms, memory_order_relaxed);
+	const int kept = kept_by(e);
 	int err = 0;
 
 	if (kept == HISTOGRAMS_NONE)
@@ -115,7 +134,8 @@ int histograms_keep(struct engine *e, enum histograms_kept kept)
 	return histograms_follow(e);
 }
 
-bool histograms_sum_up(const struct engine *e, uint32_t slot, struct histogram_sums *out)
+bool histograms_sum_up(const struct engine *e, uint32_t slot, enum histogram_kind kind,
+		       struct histogram_sum *out)
 {
 	bool found = false;
 
@@ -126,7 +146,7 @@ bool histograms_sum_up(const struct engine *e, uint32_t slot, struct histogram_s
 		if (set == NULL)
 			continue;
 		found = true;
-		histogram_add(out, set);
+		histogram_add(out, set, kind);
 	}
 	return found;
 }
@@ -162,6 +182,6 @@ void histograms_session_ended(const struct session *s)
 	if (!s->backend_counted)
 		return;
 	count(s, s->back->backend->slot, values);
-	if (s->at != NULL)
+	if (s->at != NULL && histograms_are_of_servers(s->worker->engine))
 		count(s, s->at->server->slot, values);
 }

@@ -100,7 +100,8 @@ static bool is_same_stats(const struct config_stats *a, const struct config_stat
 		return true;
 	return config_addr_same(&a->addr, &b->addr) && a->owner.mode == b->owner.mode &&
 	       a->owner.uid == b->owner.uid && a->owner.gid == b->owner.gid &&
-	       is_same_networks(&a->allow_list, &b->allow_list);
+	       is_same_networks(&a->allow_list, &b->allow_list) &&
+	       a->per_server_histograms == b->per_server_histograms;
 }
 
 /* ---- all other options ---- */

@@ -170,7 +170,8 @@ static void print_global(struct printer *p, const struct config_global *g)
 		config_print_log(&g->logs[i], out);
 		end_line(p, &g->logs[i].place, false);
 	}
-	if (g->stats.addr.kind == ADDR_NONE && g->stats.allow_list.count == 0)
+	if (g->stats.addr.kind == ADDR_NONE && g->stats.allow_list.count == 0 &&
+	    !g->stats.per_server_histograms)
 		return;
 	fputs("\n[stats]\n", p->out);
 	print_options(p, IN_STATS, 0, g, &g->stats.origins);

@@ -55,16 +55,15 @@ static void put_buckets(const struct family *f, const struct object *o, const st
 static void put_object(void *arg, const struct object *o)
 {
 	const struct family *f = arg;
-	struct histogram_sums sums;
-	const struct histogram_sum *sum = &sums.of[f->kind];
+	struct histogram_sum sum;
 
-	if (!histograms_sum_up(o->engine, slot_of(o), &sums))
+	if (!histograms_sum_up(o->engine, slot_of(o), f->kind, &sum))
 		return;
-	put_buckets(f, o, sum);
+	put_buckets(f, o, &sum);
 	put_part(f, o, "_sum");
-	metrics_value(f->m, sum->sum);
+	metrics_value(f->m, sum.sum);
 	put_part(f, o, "_count");
-	metrics_count(f->m, histogram_total(sum));
+	metrics_count(f->m, histogram_total(&sum));
 }
 
 void answer_histograms(struct metrics *m, const struct objects *all, enum wish_scope scope,
@@ -72,6 +71,9 @@ void answer_histograms(struct metrics *m, const struct objects *all, enum wish_s
 {
 	const struct histogram_row *row;
 
+	/* Their sets stay when they are no longer wanted. */
+	if (scope == SCOPE_SERVER && !histograms_are_of_servers(all->ctx->engine))
+		return;
 	for (size_t i = 0; (row = histogram_row(i)) != NULL; i++) {
 		struct family f = {.m = m, .kind = (enum histogram_kind)i};
 

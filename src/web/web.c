@@ -109,12 +109,20 @@ static void on_retry(struct ev_loop *loop, struct ev_timer *timer, int revents)
 	on_room(timer->data);
 }
 
+void web_keep_histograms(struct web *w)
+{
+	const enum histograms_kept kept =
+		w->socket->config->per_server_histograms ? HISTOGRAMS_ALL : HISTOGRAMS_PROXIES;
+
+	(void)histograms_keep(w->ctx.engine, kept); /* without memory, the next walk tries */
+}
+
 void web_door_open(struct web *w)
 {
 	if (w->socket->fd < 0)
 		return;
 	check(w->http != NULL);
-	(void)histograms_keep(w->ctx.engine, HISTOGRAMS_PROXIES); /* without memory, the next walk tries */
+	web_keep_histograms(w);
 	ev_io_set(&w->accept, w->socket->fd, EV_READ);
 	on_room(w);
 }

@@ -29,6 +29,8 @@ struct web {
 int web_start_http(struct web *w);
 /* Closes all its connections. */
 void web_stop_http(struct web *w);
+/* As the configuration of `w->socket`, which is open, says. */
+void web_keep_histograms(struct web *w);
 /* Clients of `w->socket`, if that is open, are served from now on, and histograms are kept. */
 void web_door_open(struct web *w);
 /* They are not any more. Those who are queued are taken, as far as there is room. */

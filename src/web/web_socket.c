@@ -181,6 +181,8 @@ void web_commit_socket(struct web *w, struct web_socket *next)
 			own_again(now, &next->owner);
 		now->config = next->config;
 		web_socket_init(next);
+		if (now->fd >= 0)
+			web_keep_histograms(w);
 		return;
 	}
 	web_door_close(w);

@@ -142,6 +142,86 @@ def test_promtool_finds_no_fault(served):
         assert not faults and (got.returncode == 0 or query)
 
 
+HISTOGRAMS = ("queue_time_seconds", "connect_time_seconds", "session_time_seconds", "session_in_bytes",
+              "session_out_bytes")
+
+
+def histograms_of(daemon, query=""):
+    """{name without its prefix: {(server or None, limit or None): number}} of the backend and its servers."""
+    found, _ = samples(get(daemon, "/metrics" + query)[2])
+    series = {}
+    for (name, labels), number in found.items():
+        match = re.fullmatch("weir_(backend|server)_(.*_(?:bucket|sum|count))", name)
+        if match:
+            labels = dict(labels)
+            series.setdefault(match[2], {})[labels.get("server"), labels.get("le")] = number
+    return series
+
+
+def counts_of(daemon):
+    """{server: number of sessions in its histograms}; each number of the backend must be their sum."""
+    series = histograms_of(daemon)
+    assert set(series) == {f"{name}_{part}" for name in HISTOGRAMS for part in ("bucket", "sum", "count")}
+    for name, numbers in series.items():
+        for limit in {limit for _, limit in numbers}:
+            of_servers = sum(n for (s, le), n in numbers.items() if s is not None and le == limit)
+            assert of_servers == pytest.approx(numbers[None, limit]), (name, limit)
+    return {server: number for (server, _), number in series["session_in_bytes_count"].items() if server}
+
+
+def serve(daemon, peers, listener, count):
+    """Without a scrape: it must not be what makes the histograms. (An answer may be 100 ms old.)"""
+    for _ in range(count):
+        for side in peers.pair(daemon.address("l"), listener):
+            side.fin()
+    wait_until(lambda: daemon.info()["sessions"] == 0, "all sessions have ended")
+
+
+def test_servers_have_histograms_on_request(weir, peers):
+    """They add up to those of their backend, also with a server that comes at run time or with a reload."""
+    listener = peers.listen()
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n"
+                  f"server b = {listener.address}\n" + STATS + "per-server-histograms = on\n")
+
+    def has_counts(servers, total):
+        counts = counts_of(daemon)
+        return set(counts) == set(servers) and sum(counts.values()) == total and all(counts.values())
+    serve(daemon, peers, listener, 6)
+    wait_until(lambda: counts_of(daemon) == {"a": 3, "b": 3}, lambda: counts_of(daemon))
+    for scope, servers in (("server", {"a", "b"}), ("backend", {None})):
+        series = histograms_of(daemon, f"?scope={scope}")
+        assert {server for numbers in series.values() for server, _ in numbers} == servers
+    daemon.ask(f"add server l/c {listener.address}")
+    daemon.ask("enable server l/c")
+    serve(daemon, peers, listener, 6)
+    wait_until(lambda: has_counts("abc", 12), lambda: counts_of(daemon))
+    daemon.reload("server b =", f"server d = {listener.address}\nserver b =")
+    serve(daemon, peers, listener, 8)
+    wait_until(lambda: has_counts("abcd", 20), lambda: counts_of(daemon))
+
+
+def test_a_reload_turns_histograms_of_servers_off_and_on(weir, peers):
+    """Nothing falls: a server that had some goes on where it was."""
+    listener = peers.listen()
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n" + STATS)
+
+    def counts():
+        numbers = histograms_of(daemon)["session_out_bytes_count"]
+        return numbers.get(("a", None)), numbers[None, None]
+    serve(daemon, peers, listener, 2)
+    wait_until(lambda: counts() == (None, 2), counts)
+    daemon.reload(STATS, STATS + "per-server-histograms = on\n")
+    serve(daemon, peers, listener, 1)
+    wait_until(lambda: counts() == (1, 3), counts)
+    daemon.reload("per-server-histograms = on", "per-server-histograms = off")
+    serve(daemon, peers, listener, 1)
+    wait_until(lambda: counts() == (None, 4), counts)
+    daemon.reload("per-server-histograms = off", "per-server-histograms = on")
+    wait_until(lambda: counts() == (1, 4), counts)
+    serve(daemon, peers, listener, 1)
+    wait_until(lambda: counts() == (2, 5), counts)
+
+
 def test_csv_is_the_table_of_the_admin_socket(served):
     ours = list(csv.DictReader(served.ask("show stat", voice="").lstrip("# ").splitlines()))
     for path in ("/;csv", "/stats;csv"):

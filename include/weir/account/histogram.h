@@ -53,10 +53,6 @@ struct histogram_sum {
 	uint64_t sum;
 };
 
-struct histogram_sums {
-	struct histogram_sum of[HISTOGRAMS];
-};
-
 /* The row at `i`, in the order of enum histogram_kind; NULL past the last. Any thread. */
 const struct histogram_row *histogram_row(size_t i);
 
@@ -65,8 +61,8 @@ void histogram_count(struct histogram_set *set, enum histogram_kind kind, uint64
 /* Makes all of it zero. The writer's thread. */
 void histogram_clear(struct histogram_set *set);
 
-/* Adds what `set` has now. Any thread. */
-void histogram_add(struct histogram_sums *to, const struct histogram_set *set);
+/* Adds what `set` has now of this kind. Any thread. */
+void histogram_add(struct histogram_sum *to, const struct histogram_set *set, enum histogram_kind kind);
 
 /* The lowest value, in the unit of the row, that is too large for `bucket`; UINT64_MAX for the last bucket,
  * which has no limit. Any thread. */

@@ -140,6 +140,7 @@ struct config_stats {
 	struct config_socket_owner owner; /* Unix paths */
 	struct netset *allow; /* who may use it over TCP; NULL = this machine; borrows from the snapshot */
 	struct config_networks allow_list;
+	bool per_server_histograms;
 	struct config_origins origins;
 };
 

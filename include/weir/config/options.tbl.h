@@ -179,6 +179,11 @@ OPTION("allow-from", IN_STATS, IN_STATS, OPT_NETWORKS, OPT_REPEAT, "NETWORK... |
        FIELD_GLOBAL(stats.allow_list), NULL, 0, 0,
        "Networks that may use the HTTP endpoint over TCP; if unset, only this machine (127.0.0.0/8 and ::1).",
        "allow-from = 10.0.0.0/8")
+OPTION("per-server-histograms", IN_STATS, IN_STATS, OPT_SWITCH, 0, "on | off",
+       FIELD_GLOBAL(stats.per_server_histograms), "off", 0, 0,
+       "Keep histograms of sessions for each server, not only for frontends and backends; costs about 5 KiB "
+       "per server and worker, and a longer /metrics.",
+       "per-server-histograms = on")
 OPTION("mode", IN_STATS_BIND, IN_STATS_BIND, OPT_MODE, 0, "OCTAL", FIELD_GLOBAL(stats.owner.mode), NULL, 0, 0,
        "Permissions of a Unix socket.", "bind = unix:/run/weir/stats.sock mode=666")
 OPTION("user", IN_STATS_BIND, IN_STATS_BIND, OPT_USER, 0, "NAME | UID", FIELD_GLOBAL(stats.owner.uid), NULL,

@@ -16,6 +16,7 @@
 
 struct chunks;
 struct engine;
+struct server;
 struct session;
 struct worker;
 
@@ -25,14 +26,20 @@ enum histograms_kept {
 	HISTOGRAMS_ALL,     /* of servers, too */
 };
 
-/* Keeps histograms from now on, or no more; sets that exist stay, with what they have, until the engine ends.
- * 0, or -ENOMEM if some set could not be made, which histograms_follow() tries again. Control thread. */
+/* Keeps these histograms from now on, and no others; sets that exist stay, with what they have, until the
+ * engine ends. 0, or -ENOMEM if some set could not be made, which histograms_follow() tries again. Control
+ * thread. */
 int histograms_keep(struct engine *e, enum histograms_kept kept);
 /* Makes the sets of objects that have come since. 0, or -ENOMEM if some are missing. Control thread. */
 int histograms_follow(struct engine *e);
-/* Adds up what all workers have counted for the object at `slot`. False, with all zeros, if no histograms are
- * kept for it. Control thread. */
-bool histograms_sum_up(const struct engine *e, uint32_t slot, struct histogram_sums *out);
+/* The same for one server and its backend, for a server that no worker can choose yet. */
+int histograms_follow_server(struct engine *e, const struct server *s);
+/* Are histograms of servers kept? Those of frontends and backends are, whenever any are. Any thread. */
+bool histograms_are_of_servers(const struct engine *e);
+/* Adds up what all workers have counted for the object at `slot`, of one kind. False, with all zeros, if
+ * there is no set for it. Control thread. */
+bool histograms_sum_up(const struct engine *e, uint32_t slot, enum histogram_kind kind,
+		       struct histogram_sum *out);
 
 /* The worker's side. */
 /* The session has ended and its histograms are kept. The reason must be set. */

@@ -24,7 +24,9 @@ static struct small_config config;
 static struct engine engine;
 static struct worker *workers[2];
 static uint32_t frontend, backend, server;
-static struct histogram_sums sums;
+static struct {
+	struct histogram_sum of[HISTOGRAMS];
+} sums;
 
 static void no_news(void *arg)
 {
@@ -75,6 +77,15 @@ static void session(unsigned worker, uint64_t to_server, uint64_t to_client, uin
 	session_goes_away(&s);
 }
 
+static bool sum_up(uint32_t slot)
+{
+	bool found = true;
+
+	for (unsigned kind = 0; kind < HISTOGRAMS; kind++)
+		found = histograms_sum_up(&engine, slot, (enum histogram_kind)kind, &sums.of[kind]) && found;
+	return found;
+}
+
 static void nothing_is_kept_that_nobody_wants(void **state)
 {
 	const long before = allocated;
@@ -82,7 +93,7 @@ static void nothing_is_kept_that_nobody_wants(void **state)
 	(void)state;
 	assert_int_equal(histograms_follow(&engine), 0);
 	session(0, 10, 20, 0);
-	assert_false(histograms_sum_up(&engine, frontend, &sums));
+	assert_false(sum_up(frontend));
 	assert_int_equal(allocated, before);
 }
 
@@ -95,7 +106,7 @@ static void workers_are_added_up(void **state)
 	for (unsigned i = 0; i < 2; i++) {
 		const uint32_t slot = i == 0 ? frontend : backend;
 
-		assert_true(histograms_sum_up(&engine, slot, &sums));
+		assert_true(sum_up(slot));
 		for (int kind = 0; kind < HISTOGRAMS; kind++)
 			assert_int_equal(histogram_total(&sums.of[kind]), 2);
 		assert_int_equal(sums.of[HISTOGRAM_QUEUE_TIME].sum, 40000);
@@ -104,7 +115,7 @@ static void workers_are_added_up(void **state)
 		assert_int_equal(sums.of[HISTOGRAM_BYTES_TO_SERVER].sum, 1010);
 		assert_int_equal(sums.of[HISTOGRAM_BYTES_TO_CLIENT].sum, 5020);
 	}
-	assert_false(histograms_sum_up(&engine, server, &sums));
+	assert_false(sum_up(server));
 }
 
 static void servers_are_kept_on_request(void **state)
@@ -112,12 +123,48 @@ static void servers_are_kept_on_request(void **state)
 	(void)state;
 	assert_int_equal(histograms_keep(&engine, HISTOGRAMS_ALL), 0);
 	session(0, 10, 20, 0);
-	assert_true(histograms_sum_up(&engine, server, &sums));
+	assert_true(sum_up(server));
 	assert_int_equal(histogram_total(&sums.of[HISTOGRAM_CONNECT_TIME]), 1);
 	assert_int_equal(histograms_keep(&engine, HISTOGRAMS_NONE), 0);
 	session(0, 10, 20, 0);
-	assert_true(histograms_sum_up(&engine, server, &sums));
+	assert_true(sum_up(server));
 	assert_int_equal(histogram_total(&sums.of[HISTOGRAM_CONNECT_TIME]), 1);
+}
+
+static void servers_count_only_while_that_is_wanted(void **state)
+{
+	static const enum histograms_kept steps[] = {HISTOGRAMS_ALL, HISTOGRAMS_PROXIES, HISTOGRAMS_ALL};
+	static const unsigned counts[] = {1, 1, 2};
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(histograms_keep(&engine, steps[i]), 0);
+		assert_int_equal(histograms_are_of_servers(&engine), steps[i] == HISTOGRAMS_ALL);
+		session(0, 10, 20, 0);
+		assert_true(sum_up(server));
+		assert_int_equal(histogram_total(&sums.of[HISTOGRAM_SESSION_TIME]), counts[i]);
+		assert_true(sum_up(backend));
+		assert_int_equal(histogram_total(&sums.of[HISTOGRAM_SESSION_TIME]), i + 1);
+	}
+}
+
+static void a_server_that_comes_has_its_sets_at_once(void **state)
+{
+	const struct server *s = first_server(&engine);
+
+	(void)state;
+	assert_int_equal(histograms_follow_server(&engine, s), 0);
+	assert_false(sum_up(backend));
+	atomic_store(&engine.histograms, HISTOGRAMS_PROXIES);
+	assert_int_equal(histograms_follow_server(&engine, s), 0);
+	assert_true(sum_up(backend));
+	assert_false(sum_up(server));
+	atomic_store(&engine.histograms, HISTOGRAMS_ALL);
+	until_failure = 0;
+	assert_int_equal(histograms_follow_server(&engine, s), -ENOMEM);
+	until_failure = -1;
+	assert_int_equal(histograms_follow_server(&engine, s), 0);
+	assert_true(sum_up(server));
 }
 
 static void who_comes_next_begins_with_nothing(void **state)
@@ -127,9 +174,9 @@ static void who_comes_next_begins_with_nothing(void **state)
 	session(0, 10, 20, 0);
 	worker_forget(workers[0], server);
 	worker_forget(workers[1], server);
-	assert_true(histograms_sum_up(&engine, server, &sums));
+	assert_true(sum_up(server));
 	assert_int_equal(histogram_total(&sums.of[HISTOGRAM_CONNECT_TIME]), 0);
-	assert_true(histograms_sum_up(&engine, backend, &sums));
+	assert_true(sum_up(backend));
 	assert_int_equal(histogram_total(&sums.of[HISTOGRAM_CONNECT_TIME]), 1);
 }
 
@@ -151,7 +198,7 @@ static void without_memory_the_next_attempt_makes_what_is_missing(void **state)
 	assert_int_equal(failures, 6); /* three objects of two workers */
 	session(0, 10, 20, 0);
 	session(1, 10, 20, 0);
-	assert_true(histograms_sum_up(&engine, server, &sums));
+	assert_true(sum_up(server));
 	assert_int_equal(histogram_total(&sums.of[HISTOGRAM_CONNECT_TIME]), 2 + 1);
 }
 
@@ -163,6 +210,8 @@ int main(void)
 		HISTOGRAMS_TEST(nothing_is_kept_that_nobody_wants),
 		HISTOGRAMS_TEST(workers_are_added_up),
 		HISTOGRAMS_TEST(servers_are_kept_on_request),
+		HISTOGRAMS_TEST(servers_count_only_while_that_is_wanted),
+		HISTOGRAMS_TEST(a_server_that_comes_has_its_sets_at_once),
 		HISTOGRAMS_TEST(who_comes_next_begins_with_nothing),
 		HISTOGRAMS_TEST(without_memory_the_next_attempt_makes_what_is_missing),
 	};

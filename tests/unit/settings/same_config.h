@@ -192,6 +192,10 @@ static inline void assert_same_global(const struct config_global *a, const struc
 	assert_int_equal(a->admin_level, b->admin_level);
 	assert_same_ids(&a->admin_uids, &b->admin_uids);
 	assert_same_ids(&a->admin_gids, &b->admin_gids);
+	assert_same_spec(&a->stats.addr, &b->stats.addr);
+	assert_same_owner(&a->stats.owner, &b->stats.owner);
+	assert_int_equal(a->stats.allow_list.count, b->stats.allow_list.count);
+	assert_int_equal(a->stats.per_server_histograms, b->stats.per_server_histograms);
 }
 
 static inline void assert_same_bind(const struct config_bind *a, const struct config_bind *b)

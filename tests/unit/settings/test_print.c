@@ -57,6 +57,8 @@ static const char everything[] =
 	"log = syslog:unix:@x facility=user\n"
 	"admin-socket = unix:/tmp/x.sock mode=0660 user=0 group=0\n"
 	"hard-stop-after = 0\nshutdown-delay = 10s\npipe-cycle = 1m30s\n"
+	"[stats]\n"
+	"bind = 127.0.0.1:8404\nallow-from = 10.0.0.0/8\nper-server-histograms = on\n"
 	"[defaults]\n"
 	"timeout-idle = 1h\nretries = 0\ntcp-keepalive = 60s interval=5s count=4\n"
 	"[frontend f]\n"
@@ -89,6 +91,7 @@ static void everything_reads_back_to_the_same_snapshot(void **state)
 	assert_string_equal(c->backends[c->frontends[0].backend].name, "app");
 	assert_string_equal(c->backends[c->frontends[2].backend].name, "web");
 	assert_true(c->frontends[1].listen);
+	assert_true(c->global.stats.per_server_histograms);
 	assert_round_trip(c);
 	unload(&l);
 }
