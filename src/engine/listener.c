@@ -259,6 +259,7 @@ static void start_session(struct worker *w, const struct letter *letter)
 			counter_add(&w->counters.handed_off, 1);
 			return;
 		}
+		counter_add(&w->counters.mailbox_full, 1);
 		/* It may have seen the load in its last turn, and gone to sleep. */
 		load = atomic_fetch_sub(&to->load, 1);
 		check(load > 0);

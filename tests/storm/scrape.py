@@ -7,13 +7,15 @@
 
 1. many: how long a scrape of 1,000 servers takes, each with a walk of its own.
 2. churn: ten scrapes a second for --seconds (default 20), while sessions come and go, streams move bytes,
-   and the workers are asked for their sessions without a pause. No counter may ever fall. At the end,
-   frontends, backends and servers must add up to the process, and to the lines of the log.
+   and the workers are asked for their sessions without a pause. Two times a second, a burst of clients comes
+   in at a worker with many sessions, which passes them to the other one, and that one gets no CPU: its
+   mailbox must have been full. No counter may ever fall. At the end, frontends, backends and servers must
+   add up to the process, and to the lines of the log.
 3. echo: a byte there and back a thousand times a second, beside ten scrapes a second of 1,000 servers in
    every other second. The seconds between are the comparison.
 
 Prints the figures, and one line per bar; the last line is `N passed, N failed`. Exit code 1 if a bar is not
-met, 2 if it could not be measured. Run it on a machine that does nothing else.
+met, 2 if it could not be measured. Run it as root, on a machine that does nothing else.
 """
 
 import argparse
@@ -22,7 +24,9 @@ import http.client
 import json
 import os
 import re
+import resource
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -39,7 +43,11 @@ SCRAPE_MS, ECHO_US = 50, 100
 FRESH_S = 0.12      # an older answer is not given again
 RATE_HZ = 10
 CHURN_RATE, CHURN_STREAMS, FLOODS = 1000, 100, 2
+HELD, BURST, BURST_EACH_S = 1600, 600, 0.5
+BURST_S = 0.2       # at most so long a worker gets no CPU
+FILES = 10000
 FALLS_SHOWN = 5
+SESSION = re.compile(r" src=127\.0\.0\.1:(\d+) .* id=(\d+)\.")
 SAMPLE = re.compile(r"^(\w+)(\{.*\})? (\S+)$", re.M)
 LINE = re.compile(r" session .* bytes_in=(\d+) bytes_out=(\d+) .* reason=(\w+)")
 
@@ -152,6 +160,76 @@ class Floods:
             thread.join()
 
 
+class Bursts:
+    """Fill the mailbox of a worker, again and again. A mailbox takes 256 connections; the other worker has
+    several hundred sessions more, so that it passes on all that it accepts."""
+
+    def __init__(self, weir, port):
+        self.weir, self.port, self.over = weir, port, threading.Event()
+        self.count = self.full = 0
+        self.failure = None
+        clients = [socket.create_connection(("127.0.0.1", port), timeout=START_S) for _ in range(HELD)]
+        wait_for("idle sessions", lambda: weir.info("sessions") == HELD, START_S)
+        by_port = {client.getsockname()[1]: client for client in clients}
+        sides = ([], [])
+        for source, worker in SESSION.findall(weir.ask("show sess")):
+            sides[int(worker)].append(by_port[int(source)])
+        empty = 0 if len(sides[0]) < len(sides[1]) else 1
+        for client in sides[empty]:
+            client.close()
+        self.held = sides[1 - empty]
+        wait_for("one busy worker", lambda: weir.info("sessions") == len(self.held), START_S)
+        self.busy, self.starved = (self.thread_of(worker) for worker in (1 - empty, empty))
+        self.thread = threading.Thread(target=self.run)
+        self.thread.start()
+
+    def thread_of(self, worker):
+        tasks = "/proc/%d/task" % self.weir.process.pid
+        for task in os.listdir(tasks):
+            with open("%s/%s/comm" % (tasks, task), encoding="utf-8") as stream:
+                if stream.read().strip() == "worker %d" % worker:
+                    return int(task)
+        raise Failed("no thread is called 'worker %d'" % worker)
+
+    def burst(self):
+        before, accepted = (self.weir.info(key) for key in ("mailbox_full", "accepted"))
+        cpus = os.sched_getaffinity(self.starved)
+        os.sched_setaffinity(self.starved, os.sched_getaffinity(self.busy))
+        os.sched_setscheduler(self.starved, os.SCHED_IDLE, os.sched_param(0))
+        try:
+            clients = [socket.socket() for _ in range(BURST)]
+            for client in clients:
+                client.setblocking(False)
+                client.connect_ex(("127.0.0.1", self.port))
+            end = time.monotonic() + BURST_S
+            while self.weir.info("accepted") < accepted + BURST and time.monotonic() < end:
+                pass
+        finally:
+            os.sched_setscheduler(self.starved, os.SCHED_OTHER, os.sched_param(0))
+            os.sched_setaffinity(self.starved, cpus)
+        self.count += 1
+        self.full += self.weir.info("mailbox_full") > before
+        return clients
+
+    def run(self):
+        try:
+            while not self.over.is_set():
+                clients = self.burst()
+                self.over.wait(BURST_EACH_S)
+                for client in clients:
+                    client.close()
+        except (Failed, OSError) as error:
+            self.failure = error
+
+    def end(self):
+        self.over.set()
+        self.thread.join()
+        for client in self.held:
+            client.close()
+        if self.failure is not None:
+            raise Failed("bursts: %s" % self.failure)
+
+
 def scrape_on(weir, seconds):
     """Returns how many scrapes there were, how long they took, and what fell."""
     scraper, times, falls, last = Scraper(weir.http_port), [], [], {}
@@ -195,20 +273,24 @@ def measure_churn(args, folder, servers):
     port, = free_ports(1)
     weir = Weir(args, folder, "churn")
     try:
-        weir.write(["[listen main]", "bind = 127.0.0.1:%d" % port] +
+        weir.write(["[listen main]", "bind = 127.0.0.1:%d backlog=4096" % port] +
                    ["server s%d = 127.0.0.1:%d" % (i, one) for i, one in enumerate(servers)])
         weir.start(port)
+        wait_for("no session", lambda: weir.info("sessions") == 0, START_S)
+        bursts = Bursts(weir, port)
         clients = Clients(args.build + "/tests/storm/storm_load", port, CHURN_RATE, CHURN_STREAMS)
         floods = Floods(weir)
         try:
             seen = scrape_on(weir, args.seconds)
         finally:
             floods.end()
+            bursts.end()
             clients.end()
         wait_for("the end of all sessions", lambda: weir.info("sessions") == 0, REST_S)
         wait_for("the log", lambda: logged(weir)["sessions"] + weir.info("log_dropped") >=
                  sums_of(weir)["process"]["sessions"], REST_S)
-        return {**seen, "floods": floods.asked, "clients": clients.total, "sums": sums_of(weir),
+        return {**seen, "floods": floods.asked, "bursts": bursts.count, "bursts_full": bursts.full,
+                "mailbox_full": weir.info("mailbox_full"), "clients": clients.total, "sums": sums_of(weir),
                 "log": logged(weir), "log_dropped": weir.info("log_dropped")}
     finally:
         weir.stop()
@@ -247,6 +329,8 @@ def bars_of(figures):
     churn = figures["churn"]
     yield churn["fell"] == 0, "%d scrapes of %d counters under churn: %d fell%s" % (
         churn["scrapes"], churn["series"], churn["fell"], "".join("\n    " + one for one in churn["falls"]))
+    yield churn["bursts_full"] > 0, "a mailbox was full in %d of %d bursts, for %d connections" % (
+        churn["bursts_full"], churn["bursts"], churn["mailbox_full"])
     yield churn["log_dropped"] == 0, "%d log lines dropped" % churn["log_dropped"]
     wanted = {key: churn["log"][key] for key in ("sessions", "bytes_in", "bytes_out")}
     for level, sums in churn["sums"].items():
@@ -286,6 +370,7 @@ def main():
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--json")
     args = parser.parse_args()
+    resource.setrlimit(resource.RLIMIT_NOFILE, (FILES, FILES))
     folder = tempfile.mkdtemp(prefix="weir-scrape-")
     try:
         figures = measure(args, folder)

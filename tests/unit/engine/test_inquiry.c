@@ -343,6 +343,43 @@ static void a_sum_has_each_byte_that_had_moved_once(void **state)
 	assert_true(last > 100000);
 }
 
+/* Connections of other workers fill the mailbox, and nobody takes them: control is answered all the same. */
+static void a_full_mailbox_leaves_no_live_byte_out(void **state)
+{
+	struct letter letter = {.fd = -1};
+	uint64_t last = 0;
+
+	(void)state;
+	q.sums = true;
+	begin_many(150);
+	while (mailbox_send(&w->mailbox, &letter))
+		continue;
+	for (int walk = 0; walk < WALKS; walk++) {
+		struct tally_sum sum;
+		uint64_t now = 0;
+
+		churn(100);
+		if (live_count == 0)
+			(void)begin();
+		live[0]->flows[FLOW_TO_SERVER].bytes_out++;
+		q.place = 0;
+		do {
+			slice();
+			for (unsigned i = 0; i < q.count; i++)
+				now += q.moved[i].to_server;
+		} while (!q.over);
+		assert_true(now > 0);
+		tally_sum_up(&engine, first_server(&engine)->slot, w->loop.now_ns, &sum);
+		now += sum.bytes_to_server;
+		assert_int_equal(now, moved());
+		assert_true(now > last);
+		last = now;
+		assert_false(mailbox_send(&w->mailbox, &letter));
+	}
+	while (mailbox_take(&w->mailbox, &letter))
+		continue;
+}
+
 /* ---- who does not answer, who does not want to know ---- */
 
 static void each_turn_answers_one(void **state)
@@ -457,6 +494,7 @@ int main(void)
 		INQUIRY_TEST(one_session_is_found_wherever_it_is),
 		INQUIRY_TEST(old_sessions_are_found_alone),
 		INQUIRY_TEST(a_sum_has_each_byte_that_had_moved_once),
+		INQUIRY_TEST(a_full_mailbox_leaves_no_live_byte_out),
 		INQUIRY_TEST(each_turn_answers_one),
 		INQUIRY_TEST(what_is_withdrawn_is_answered_by_nobody),
 		INQUIRY_TEST(a_worker_that_has_ended_is_answered_for),

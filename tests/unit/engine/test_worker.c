@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * test_worker.c - one worker over real sockets: made without memory, and told to end sessions while its
- * mailbox is full; and several: of which one cannot be made, and whose drivers borrow buffers.
+ * mailbox is full; and several: of which one cannot be made, whose mailbox is full, and whose drivers borrow
+ * buffers.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -266,6 +267,56 @@ static void an_order_to_end_sessions_needs_no_room_in_a_mailbox(void **state)
 	assert_true(has_session(r, 1));
 	for (int i = 0; i < SERVERS; i++)
 		close(fds[i]);
+}
+
+/* A second worker without sessions, which does not turn. */
+static struct worker *add_idle_worker(struct rig *r)
+{
+	struct worker **both = realloc(r->engine.workers, 2 * sizeof(struct worker *));
+
+	assert_non_null(both);
+	both[1] = NULL;
+	r->engine.workers = both;
+	r->engine.worker_count = 2;
+	return small_engine_worker(&r->engine, 1);
+}
+
+static void fill_mailbox(struct worker *w)
+{
+	const struct letter letter = {.fd = -1};
+
+	for (int i = 0; i < MAILBOX_LETTERS; i++)
+		assert_true(mailbox_send(&w->mailbox, &letter));
+	assert_false(mailbox_send(&w->mailbox, &letter));
+}
+
+static void empty_mailbox(struct worker *w)
+{
+	struct letter letter;
+
+	while (mailbox_take(&w->mailbox, &letter))
+		assert_int_equal(letter.fd, -1);
+}
+
+static void a_client_for_a_full_mailbox_is_served_here_and_counted(void **state)
+{
+	struct rig *r = *state;
+	struct worker *idle;
+	int fds[SERVERS], more;
+
+	start_worker(r);
+	start_sessions(r, SERVERS, fds);
+	idle = add_idle_worker(r);
+	fill_mailbox(idle);
+	start_sessions(r, 1, &more);
+	assert_int_equal(counter_get(&r->worker->counters.mailbox_full), 1);
+	assert_int_equal(counter_get(&r->worker->counters.handed_off), 0);
+	assert_int_equal(atomic_load(&r->worker->load), SERVERS + 1);
+	assert_int_equal(atomic_load(&idle->load), 0);
+	empty_mailbox(idle);
+	for (int i = 0; i < SERVERS; i++)
+		close(fds[i]);
+	close(more);
 }
 
 static int sessions_of(const struct rig *r, unsigned server)
@@ -731,6 +782,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WORKER_TEST(a_worker_without_memory_is_not_made),
 		WORKER_TEST(an_order_to_end_sessions_needs_no_room_in_a_mailbox),
+		WORKER_TEST(a_client_for_a_full_mailbox_is_served_here_and_counted),
 		WORKER_TEST(an_order_goes_in_slices_and_spares_who_comes_after_it),
 		WORKER_TEST(while_memory_is_short_clients_wait_until_it_is_over_or_a_drain_takes_them),
 		WORKER_TEST(who_drains_leaves_the_endpoints_and_control_closes_them),
