@@ -3,16 +3,18 @@
 """scrape.py - what scrapes of the HTTP endpoint cost, and whether their numbers are true.
 
     python3 tests/storm/scrape.py --build build --json bench/results/scrape.json
-    options: --driver epoll|io_uring  --seconds N  --runs N
+    options: --driver epoll|io_uring  --only PART,...  --seconds N  --echo-seconds N  --runs N
 
 1. many: how long a scrape of 1,000 servers takes, each with a walk of its own.
-2. churn: ten scrapes a second for --seconds (default 20), while sessions come and go, streams move bytes,
+2. walks: 9,000 idle sessions; the longest turn of a worker, in CPU time, while their bytes are added up and
+   they are listed again and again. Workers measure their turns for three seconds after a reload.
+3. churn: ten scrapes a second for --seconds (default 20), while sessions come and go, streams move bytes,
    and the workers are asked for their sessions without a pause. Two times a second, a burst of clients comes
    in at a worker with many sessions, which passes them to the other one, and that one gets no CPU: its
    mailbox must have been full. No counter may ever fall. At the end, frontends, backends and servers must
    add up to the process, and to the lines of the log.
-3. echo: a byte there and back a thousand times a second, beside ten scrapes a second of 1,000 servers in
-   every other second. The seconds between are the comparison.
+4. echo: a byte there and back a thousand times a second, beside ten scrapes a second of 1,000 servers in
+   every other second, --echo-seconds of each. The seconds between are the comparison.
 
 Prints the figures, and one line per bar; the last line is `N passed, N failed`. Exit code 1 if a bar is not
 met, 2 if it could not be measured. Run it as root, on a machine that does nothing else.
@@ -45,7 +47,9 @@ RATE_HZ = 10
 CHURN_RATE, CHURN_STREAMS, FLOODS = 1000, 100, 2
 HELD, BURST, BURST_EACH_S = 1600, 600, 0.5
 BURST_S = 0.2       # at most so long a worker gets no CPU
-FILES = 10000
+IDLE, WATCHES, WATCH_S, TURN_US = 9000, 3, 2.5, 1000
+FILES = 20000
+PARTS = ("many", "walks", "churn", "echo")
 FALLS_SHOWN = 5
 SESSION = re.compile(r" src=127\.0\.0\.1:(\d+) .* id=(\d+)\.")
 SAMPLE = re.compile(r"^(\w+)(\{.*\})? (\S+)$", re.M)
@@ -60,7 +64,7 @@ class Weir(cost.Weir):
         self.http_port, = free_ports(1)
 
     def write(self, sections):
-        head = ["[global]", "threads = 2", "driver = %s" % self.args.driver, "maxconn = 4000",
+        head = ["[global]", "threads = 2", "driver = %s" % self.args.driver, "maxconn = 9500",
                 "admin-socket = unix:%s" % self.path("admin"), "log = file:%s" % self.path("log"),
                 "[stats]", "bind = 127.0.0.1:%d" % self.http_port]
         with open(self.path("weir.ini"), "w", encoding="utf-8") as stream:
@@ -103,6 +107,11 @@ def many_sections(port, servers):
     return lines
 
 
+def listen_sections(port, servers):
+    return ["[listen main]", "bind = 127.0.0.1:%d backlog=4096" % port] + [
+        "server s%d = 127.0.0.1:%d" % (i, one) for i, one in enumerate(servers)]
+
+
 # 1. Many servers.
 
 def measure_many(weir):
@@ -119,7 +128,43 @@ def measure_many(weir):
     return {"servers": BACKENDS * SERVERS, "scrape_ms": took}
 
 
-# 2. Churn.
+# 2. Walks.
+
+def walk_on(weir, seconds):
+    """How many walks for scrapes, and how many for lists."""
+    scraper, end, walks, lists = Scraper(weir.http_port), time.monotonic() + seconds, 0, 0
+    while time.monotonic() < end:
+        time.sleep(FRESH_S)
+        scraper.get()
+        walks += 1
+        lists += weir.ask("show sess").count("\n") > IDLE
+    scraper.close()
+    return walks, lists
+
+
+def measure_walks(args, folder, servers):
+    port, = free_ports(1)
+    weir = Weir(args, folder, "idle")
+    clients, longest, walks, lists = [], [], 0, 0
+    try:
+        weir.write(listen_sections(port, servers))
+        weir.start(port)
+        for _ in range(IDLE):
+            clients.append(socket.create_connection(("127.0.0.1", port), timeout=START_S))
+        wait_for("idle sessions", lambda: weir.info("sessions") == IDLE, START_S)
+        for _ in range(WATCHES):
+            weir.reload()
+            more = walk_on(weir, WATCH_S)
+            walks, lists = walks + more[0], lists + more[1]
+            longest.append(weir.info("longest_turn_us"))
+        return {"sessions": IDLE, "scrapes": walks, "lists": lists, "longest_turn_us": longest}
+    finally:
+        for client in clients:
+            client.close()
+        weir.stop()
+
+
+# 3. Churn.
 
 def counters_of(text):
     """{series: value} of all that must not fall."""
@@ -273,8 +318,7 @@ def measure_churn(args, folder, servers):
     port, = free_ports(1)
     weir = Weir(args, folder, "churn")
     try:
-        weir.write(["[listen main]", "bind = 127.0.0.1:%d backlog=4096" % port] +
-                   ["server s%d = 127.0.0.1:%d" % (i, one) for i, one in enumerate(servers)])
+        weir.write(listen_sections(port, servers))
         weir.start(port)
         wait_for("no session", lambda: weir.info("sessions") == 0, START_S)
         bursts = Bursts(weir, port)
@@ -296,11 +340,11 @@ def measure_churn(args, folder, servers):
         weir.stop()
 
 
-# 3. Echo.
+# 4. Echo.
 
 def echo_run(args, weir, port):
     """Scrapes in each odd second; the even ones are for comparison."""
-    argv = [args.build + "/tests/storm/echo_times", str(port), str(ECHO_RATE), str(2 * args.seconds)]
+    argv = [args.build + "/tests/storm/echo_times", str(port), str(ECHO_RATE), str(2 * args.echo_seconds)]
     scraper = Scraper(weir.http_port)
     with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           text=True) as echo:
@@ -309,7 +353,7 @@ def echo_run(args, weir, port):
         except OSError:
             pass
         begin = float(echo.stdout.readline())
-        for second in range(1, 2 * args.seconds, 2):
+        for second in range(1, 2 * args.echo_seconds, 2):
             for i in range(RATE_HZ):
                 time.sleep(max(0, begin + second + i / RATE_HZ - time.monotonic()))
                 scraper.get()
@@ -321,12 +365,19 @@ def echo_run(args, weir, port):
     return {"without": got["even"], "with": got["odd"]}
 
 
-def bars_of(figures):
-    many = figures["many"]
+def bars_of_many(many):
     for path, took in many["scrape_ms"].items():
         yield took["most"] < SCRAPE_MS, "%d servers, %s: %g ms, at most %g ms, %d bytes" % (
             many["servers"], path, took["median"], took["most"], took["bytes"])
-    churn = figures["churn"]
+
+
+def bars_of_walks(walks):
+    yield max(walks["longest_turn_us"]) < TURN_US, (
+        "%d idle sessions, %d scrapes, %d lists: longest turn %d us" % (
+            walks["sessions"], walks["scrapes"], walks["lists"], max(walks["longest_turn_us"])))
+
+
+def bars_of_churn(churn):
     yield churn["fell"] == 0, "%d scrapes of %d counters under churn: %d fell%s" % (
         churn["scrapes"], churn["series"], churn["fell"], "".join("\n    " + one for one in churn["falls"]))
     yield churn["bursts_full"] > 0, "a mailbox was full in %d of %d bursts, for %d connections" % (
@@ -335,29 +386,54 @@ def bars_of(figures):
     wanted = {key: churn["log"][key] for key in ("sessions", "bytes_in", "bytes_out")}
     for level, sums in churn["sums"].items():
         yield sums == wanted, "%s: %s; by the log %s" % (level, sums, wanted)
-    for run in figures["echo"]["runs"]:
+
+
+def bars_of_echo(echo):
+    for run in echo["runs"]:
         less, more = run["without"]["p99_us"], run["with"]["p99_us"]
         yield more <= less + ECHO_US, "echo: 99 %% within %g us, with scrapes %g us" % (less, more)
 
 
+def bars_of(figures):
+    ways = {"many": bars_of_many, "walks": bars_of_walks, "churn": bars_of_churn, "echo": bars_of_echo}
+    for part in PARTS:
+        if part in figures:
+            yield from ways[part](figures[part])
+
+
+def measure_with_many(args, folder, servers):
+    """Parts 1 and 4."""
+    port, = free_ports(1)
+    weir = Weir(args, folder, "many")
+    figures = {}
+    try:
+        weir.write(many_sections(port, servers))
+        weir.start(port)
+        if "many" in args.only:
+            figures["many"] = measure_many(weir)
+        if "echo" in args.only:
+            figures["echo"] = {"rate": ECHO_RATE, "seconds": args.echo_seconds, "scrapes_per_s": RATE_HZ,
+                               "runs": [echo_run(args, weir, port) for _ in range(args.runs)]}
+        return figures
+    finally:
+        weir.stop()
+
+
 def measure(args, folder):
     servers = free_ports(4)
-    port, = free_ports(1)
+    figures = {"driver": args.driver}
     with open(os.path.join(folder, "echo"), "wb") as out:
         echo = subprocess.Popen([args.build + "/tests/storm/storm_load", "echo", *map(str, servers)],
                                 stdin=subprocess.DEVNULL, stdout=out, stderr=out)
-    weir = Weir(args, folder, "many")
     try:
         wait_for("the servers", lambda: all(answers(one) for one in servers), START_S)
-        weir.write(many_sections(port, servers))
-        weir.start(port)
-        many = measure_many(weir)
-        runs = [echo_run(args, weir, port) for _ in range(args.runs)]
-        weir.stop()
-        return {"driver": args.driver, "many": many, "churn": measure_churn(args, folder, servers),
-                "echo": {"rate": ECHO_RATE, "seconds": args.seconds, "scrapes_per_s": RATE_HZ, "runs": runs}}
+        figures.update(measure_with_many(args, folder, servers))
+        if "walks" in args.only:
+            figures["walks"] = measure_walks(args, folder, servers)
+        if "churn" in args.only:
+            figures["churn"] = measure_churn(args, folder, servers)
+        return figures
     finally:
-        weir.stop()
         echo.kill()
         echo.wait()
 
@@ -366,10 +442,15 @@ def main():
     parser = argparse.ArgumentParser(description="Measures what scrapes cost, and checks their numbers.")
     parser.add_argument("--build", required=True)
     parser.add_argument("--driver", default="epoll", choices=["epoll", "io_uring"])
-    parser.add_argument("--seconds", type=int, default=20)
+    parser.add_argument("--only", type=lambda text: text.split(","), default=PARTS, metavar="PART,...",
+                        help="some of " + ", ".join(PARTS))
+    parser.add_argument("--seconds", type=int, default=20, help="of churn")
+    parser.add_argument("--echo-seconds", type=int, default=20, help="of each kind in a run of echoes")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--json")
     args = parser.parse_args()
+    if not set(args.only) <= set(PARTS):
+        parser.error("--only: some of " + ", ".join(PARTS))
     resource.setrlimit(resource.RLIMIT_NOFILE, (FILES, FILES))
     folder = tempfile.mkdtemp(prefix="weir-scrape-")
     try:
