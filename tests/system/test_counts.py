@@ -93,6 +93,14 @@ def test_ports_pools_and_workers_are_in_info(weir, peers):
     assert info["lookups"] == info["lookups_failed"] == 0
 
 
+def test_lookups_that_fail_are_counted(weir, peers):
+    listener = peers.listen()
+    daemon = weir(listen(listener) + "server b = no-such-host.invalid:80\n")
+    wait_until(lambda: daemon.info()["lookups_failed"] > 0, "the failure is counted")
+    info = daemon.info()
+    assert info["lookups"] >= info["lookups_failed"]
+
+
 def test_a_walk_over_many_sessions_is_sliced(weir, peers):
     """9,000 sockets: the worker's turns are short while all sessions are added up, again and again."""
     sessions, walks, a_time, slice_max = 4500, 20, 100, 512

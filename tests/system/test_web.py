@@ -94,6 +94,53 @@ def test_metrics_have_the_numbers_of_a_session(served):
     assert 0 < value(found, "weir_frontend_session_time_seconds_sum", frontend="l") < PATIENCE
 
 
+def test_spliced_bytes_move_during_a_session(weir, peers):
+    """At every level, as the others do."""
+    listener = peers.listen()
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n" + STATS, "splice = on")
+    client, server = peers.pair(daemon.address("l"), listener)
+
+    def moved():
+        found, _ = samples(get(daemon, "/metrics")[2])
+        return [(value(found, f"weir_{kind}_bytes_in_total", **labels),
+                 value(found, f"weir_{kind}_spliced_bytes_total", **labels)) for kind, labels in (
+                     ("frontend", {"frontend": "l"}), ("backend", {"backend": "l"}),
+                     ("server", {"backend": "l", "server": "a"}))] + [
+            (value(found, "weir_process_bytes_to_server_total"),
+             value(found, "weir_process_bytes_spliced_total"))]
+    wait_until(lambda: len(set(moved())) == 1, moved)
+    total, spliced = moved()[0]
+    for _ in range(2):
+        client.send(100_000)
+        server.receive(100_000)
+        total, spliced = total + 100_000, spliced + 100_000
+        wait_until(lambda: moved() == [(total, spliced)] * 4, lambda: (moved(), total, spliced))
+    assert daemon.info()["sessions"] == 1
+
+
+def test_time_in_a_queue_is_in_the_histograms(weir, peers):
+    listener = peers.listen()
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address} maxconn=1\n" + STATS)
+    first = peers.pair(daemon.address("l"), listener)
+    waiting = peers.connect(daemon.address("l"))
+
+    def metric(name, **labels):
+        return value(samples(get(daemon, "/metrics")[2])[0], name, **labels)
+    wait_until(lambda: metric("weir_backend_current_queue", backend="l") == 1, "the second waits")
+    for side in first:
+        side.fin()
+    for side in (waiting, listener.accept_peer()):
+        side.fin()
+
+    def queued():
+        found, _ = samples(get(daemon, "/metrics")[2])
+        return [(value(found, f"weir_{kind}_queue_time_seconds_count", **{kind: "l"}),
+                 value(found, f"weir_{kind}_queue_time_seconds_bucket", **{kind: "l"}, le="0.000004"),
+                 value(found, f"weir_{kind}_queue_time_seconds_sum", **{kind: "l"}) > 0)
+                for kind in ("frontend", "backend")]
+    wait_until(lambda: queued() == [(2, 1, True)] * 2, queued)
+
+
 def test_a_backend_has_the_tries_of_its_servers(weir, peers):
     """They are counted for the server that failed. One that is disabled from the start is down since then."""
     listener = peers.listen()
@@ -432,6 +479,37 @@ def test_thousands_of_connections_cost_no_more_than_some(served):
     client.sock.sendall(b"y")
     assert server.sock.recv(1) == b"y"
     assert get(served, "/healthz")[0] == 200
+
+
+def walk_turns(daemon, scrapers):
+    """How often workers turned for one scrape by each, in turn; None if that took too long to be shared."""
+    before, began = daemon.info()["turns"], time.monotonic()
+    for scraper in scrapers:
+        scraper.request("GET", "/metrics?scope=backend")
+        assert b"weir_backend_bytes_in_total" in scraper.getresponse().read()
+    took = time.monotonic() - began
+    return daemon.info()["turns"] - before if took < 0.1 else None
+
+
+def test_ten_scrapers_within_100_ms_cost_one_walk(weir, peers):
+    """Nothing else makes workers turn, but for idle pools, a few times: the sessions are silent."""
+    listener = peers.listen()
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n" + STATS, "threads = 2")
+    for _ in range(2):
+        peers.pair(daemon.address("l"), listener)
+    scrapers = [http.client.HTTPConnection("127.0.0.1", port_of(daemon), timeout=PATIENCE)
+                for _ in range(10)]
+    one, ten = set(), set()
+
+    def are_measured():
+        one.add(walk_turns(daemon, scrapers[:1]))
+        time.sleep(0.12)  # the next begins a walk of its own
+        ten.add(walk_turns(daemon, scrapers))
+        time.sleep(0.12)
+        return any(one) and any(ten) and min(filter(None, ten)) <= min(filter(None, one))
+    wait_until(are_measured, lambda: (one, ten))
+    for scraper in scrapers:
+        scraper.close()
 
 
 def test_many_scrapers_share_an_answer(served):

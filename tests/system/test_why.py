@@ -77,21 +77,25 @@ def test_a_session_shows_what_it_waits_for(weir, peers):
     assert "waits_for: " in ctl(daemon, "show", "sess", key).stdout
 
 
-def test_a_client_that_does_not_read_limits_its_session(weir, peers):
+@pytest.mark.parametrize("reader", ["client", "server"])
+def test_whoever_does_not_read_limits_its_session(weir, peers, reader):
     listener = peers.listen()
     daemon = weir(CONFIG.format(listener.address))
-    client, server = peers.pair(daemon.address("l"), listener)
-    server.sock.settimeout(0.2)
+    sides = dict(zip(("client", "server"), peers.pair(daemon.address("l"), listener), strict=True))
+    writer = sides["server" if reader == "client" else "client"]
+    writer.sock.settimeout(0.2)
     until = time.monotonic() + 1.5
     while time.monotonic() < until:
         try:
-            server.sock.send(bytes(65536))
+            writer.sock.send(bytes(65536))
         except TimeoutError:
             pass
-    client.sock.close()
-    server.sock.close()
+    for side in sides.values():
+        side.sock.close()
     record = daemon.wait_session_line()
-    assert record["limited_by"] == "client"
+    assert record["limited_by"] == reader
+    info = daemon.info()
+    assert [info["limited_by_client"], info["limited_by_server"]] == [reader == "client", reader == "server"]
 
 
 def test_failures_are_read_while_workers_add_them(weir, refusing):
