@@ -62,3 +62,23 @@ uint64_t engine_closes(const struct engine *e, enum close_reason reason)
 		sum += counter_get(&e->workers[i]->closes[reason]);
 	return sum;
 }
+
+uint64_t engine_closes_lately(const struct engine *e, enum close_reason reason, int64_t now_ns)
+{
+	uint64_t sum = 0;
+
+	check((unsigned)reason < CLOSE_REASONS);
+	for (unsigned i = 0; e->workers != NULL && i < e->worker_count; i++)
+		sum += recent_count(&e->workers[i]->closes_lately[reason], now_ns);
+	return sum;
+}
+
+uint64_t engine_limits_lately(const struct engine *e, enum limited_by by, int64_t now_ns)
+{
+	uint64_t sum = 0;
+
+	check((unsigned)by < LIMITS);
+	for (unsigned i = 0; e->workers != NULL && i < e->worker_count; i++)
+		sum += recent_count(&e->workers[i]->limits_lately[by], now_ns);
+	return sum;
+}

@@ -80,10 +80,16 @@ uint64_t tally_sessions(const struct engine *e, uint32_t slot)
 	return sum;
 }
 
+static void count_close(struct worker *w, enum close_reason why)
+{
+	counter_add(&w->closes[why], 1);
+	recent_add(&w->closes_lately[why], w->loop.now_ns);
+}
+
 void tally_turned_away(struct worker *w, const struct frontend *fe, enum close_reason why)
 {
 	count_one(w, fe->slot);
-	counter_add(&w->closes[why], 1);
+	count_close(w, why);
 	tally_count_reason(tally_at_slot(w, fe->slot), why);
 }
 
@@ -184,7 +190,9 @@ void tally_session_ended(const struct session *s)
 {
 	struct tally *t = tally_at_slot(s->worker, s->entry->frontend->slot);
 
-	counter_add(&s->worker->closes[s->reason], 1);
+	count_close(s->worker, (enum close_reason)s->reason);
+	if (unlikely(s->limited_by != LIMITED_UNKNOWN))
+		recent_add(&s->worker->limits_lately[s->limited_by], s->worker->loop.now_ns);
 	count_end(s, t);
 	counter_set(&t->sessions, counter_get(&t->sessions) - 1);
 	if (s->extra != NULL && s->extra->queued_ns > 0)

@@ -16,8 +16,10 @@
 
 #include "weir/account/close_reason.h"
 #include "weir/account/failure.h"
+#include "weir/account/limited_by.h"
 #include "weir/base/counters.h"
 #include "weir/base/list.h"
+#include "weir/base/recent.h"
 #include "weir/engine/engine.h"
 #include "weir/engine/inquiry.h"
 #include "weir/engine/tallies.h"
@@ -88,6 +90,8 @@ struct worker {
 	atomic_bool has_source_waits;
 	_Alignas(64) struct counters counters;
 	_Atomic uint64_t closes[CLOSE_REASONS]; /* how sessions, and clients turned away, ended here */
+	struct recent closes_lately[CLOSE_REASONS]; /* the same, in the last minute */
+	struct recent limits_lately[LIMITS];        /* who slowed down those that ended in it */
 	_Atomic uint64_t timer_lag_max_ns;
 	_Atomic uint64_t busy_ns; /* the CPU time of its thread, once that has ended */
 	struct failure_ring failures[FAILURE_GROUPS]; /* failing.h */

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "weir/account/close_reason.h"
+#include "weir/account/limited_by.h"
 #include "weir/base/figure.h"
 
 struct engine;
@@ -48,5 +49,9 @@ void engine_pulse(const struct engine *e, unsigned worker, struct worker_pulse *
 /* How many clients the process has had whose session ended, or that were turned away, for this reason. Never
  * falls, unlike the sum over all frontends, from which some may have been removed. */
 uint64_t engine_closes(const struct engine *e, enum close_reason reason);
+/* The same for the last minute before `now_ns` (monotonic). */
+uint64_t engine_closes_lately(const struct engine *e, enum close_reason reason, int64_t now_ns);
+/* How many of the sessions that ended in that minute this party slowed down. */
+uint64_t engine_limits_lately(const struct engine *e, enum limited_by by, int64_t now_ns);
 
 #endif

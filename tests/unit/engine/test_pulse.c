@@ -121,12 +121,22 @@ static void ends_are_counted_by_reason(void **state)
 	session_comes_in(&s, w, first_endpoint(&engine));
 	tally_session_began(&s);
 	s.reason = CLOSE_CLIENT_RESET;
+	s.limited_by = LIMITED_NETWORK;
 	tally_session_ended(&s);
 	session_goes_away(&s);
 	tally_turned_away(w, first_frontend(&engine), CLOSE_DENIED);
 	for (int i = 0; i < CLOSE_REASONS; i++)
 		assert_int_equal(engine_closes(&engine, (enum close_reason)i),
 				 i == CLOSE_CLIENT_RESET || i == CLOSE_DENIED);
+	for (int i = 0; i < CLOSE_REASONS; i++) {
+		const enum close_reason reason = (enum close_reason)i;
+
+		assert_int_equal(engine_closes_lately(&engine, reason, w->loop.now_ns),
+				 engine_closes(&engine, reason));
+		assert_int_equal(engine_closes_lately(&engine, reason, w->loop.now_ns + 70 * NS_PER_SEC), 0);
+	}
+	assert_int_equal(engine_limits_lately(&engine, LIMITED_NETWORK, w->loop.now_ns), 1);
+	assert_int_equal(engine_limits_lately(&engine, LIMITED_CLIENT, w->loop.now_ns), 0);
 }
 
 static void each_row_has_a_metric_of_its_own(void **state)
