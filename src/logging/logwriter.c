@@ -283,6 +283,7 @@ enum rings_left logwriter_read(struct logwriter *w)
 			lines++;
 		}
 	}
+	logwriter_note_dropped(w);
 	tell_dropped(w);
 	return lines > 0 ? RINGS_LEFT_SOME : RINGS_LEFT_EMPTY;
 }

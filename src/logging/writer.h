@@ -28,6 +28,8 @@ struct logwriter {
 	struct ev_async news;     /* for the threads; active once they are started */
 	uint64_t dropped_told; /* of all rings, as of the last report */
 	struct log_reopens reopens;
+	uint64_t dropped_seen; /* logwriter_dropped() of the last look at it */
+	int64_t dropped_ns;    /* when that was found to have grown, since 1970; 0 = never */
 };
 
 enum rings_left {
@@ -38,6 +40,8 @@ enum rings_left {
 
 /* Takes records from all rings in turn, at most some thousand lines. */
 enum rings_left logwriter_read(struct logwriter *w);
+/* Notes the time if lines were lost since the last call. */
+void logwriter_note_dropped(struct logwriter *w);
 /* Has the loop do that after a pause, and tell those who wait for it. */
 void logwriter_look_later(struct logwriter *w);
 

@@ -8,6 +8,7 @@
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
+#include "weir/stats/fd_use.h"
 
 #define PROCESS(name, type, help, value)                                                                     \
 	static uint64_t process_##name(const struct web_context *ctx)                                        \

@@ -18,3 +18,7 @@ PROCESS(limit_sessions, GAUGE, "maximum concurrent client connections (maxconn)"
 PROCESS(limit_connection_rate, GAUGE, "maximum new connections per second; 0 = no limit",
 	atomic_load_explicit(&e->settings.rate_limit, memory_order_relaxed))
 PROCESS(limit_pipes, GAUGE, "maximum pipes in use for splice (maxpipes)", e->limits.maxpipes)
+PROCESS(limit_bufs_bytes, GAUGE, "maximum memory of pooled buffers", e->limits.buf_budget_bytes)
+PROCESS(open_fds, GAUGE, "open file descriptors; before Linux 6.2, an estimate from sessions and pipes",
+	fd_use_open(e))
+PROCESS(limit_fds, GAUGE, "maximum open file descriptors (LimitNOFILE=)", fd_use_limit())
