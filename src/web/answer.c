@@ -7,6 +7,7 @@
 #include "answer.h"
 
 #include "weir/base/check.h"
+#include "weir/stats/port_use.h"
 #include "page_show.h"
 
 static unsigned answer_ready(const struct web_context *ctx, struct text *out)
@@ -23,6 +24,7 @@ static unsigned answer_page(const struct web_context *ctx, const struct page_wis
 	struct objects all;
 
 	objects_init(&all, ctx, sums);
+	all.ports = port_range();
 	return page_show(&all, wish, out) ? 200 : 404;
 }
 

@@ -40,6 +40,7 @@ struct objects {
 	bool stopping;
 	int64_t now_ns;
 	int64_t wall_ns;
+	uint32_t ports; /* port_range(), for the page; 0 = unknown */
 };
 
 /* One row about objects of a scope. */

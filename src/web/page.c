@@ -10,7 +10,10 @@
 #include "weir/base/clock.h"
 #include "weir/base/wall_time.h"
 #include "page_assets.h"
+#include "page_blame.h"
 #include "page_card.h"
+#include "page_fills.h"
+#include "page_problems.h"
 #include "page_row.h"
 #include "page_server.h"
 
@@ -30,7 +33,8 @@ unsigned page_spliced_percent(uint64_t spliced, uint64_t to_server, uint64_t to_
 
 /* ---- the head of the document ---- */
 
-static void put_document_begin(const struct page_facts *facts, struct text *out)
+/* The tab of the browser shows how many problems are bad. */
+static void put_document_begin(const struct page_facts *facts, unsigned bad, struct text *out)
 {
 	html_raw(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
 		      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
@@ -43,6 +47,8 @@ static void put_document_begin(const struct page_facts *facts, struct text *out)
 		html_text(out, facts->server->row.name);
 		html_raw(out, " - ");
 	}
+	if (bad > 0)
+		text_printf(out, "(%u) ", bad);
 	html_raw(out, "weir");
 	if (facts->node[0] != '\0') {
 		html_raw(out, " on ");
@@ -194,7 +200,7 @@ static void put_frontend(void *to, const struct page_row *row)
 
 static void put_frontends(const struct page_facts *facts, struct text *out)
 {
-	html_raw(out, "<section>\n<h2>Frontends</h2>\n<div class=\"scroll\"><table>\n");
+	html_raw(out, "<section class=\"frontends\">\n<h2>Frontends</h2>\n<div class=\"scroll\"><table>\n");
 	page_row_head(out, PAGE_KINDS_F, "Frontend");
 	html_raw(out, "<tbody data-key=\"frontends\">\n");
 	facts->source.rows(facts->source.from, put_frontend, out);
@@ -224,7 +230,8 @@ static void put_backends(const struct page_facts *facts, struct text *out)
 {
 	struct table t = {.out = out};
 
-	html_raw(out, "<section>\n<h2>Backends and servers</h2>\n<div class=\"scroll\"><table>\n");
+	html_raw(out, "<section class=\"backends\">\n<h2>Backends and servers</h2>\n"
+		      "<div class=\"scroll\"><table>\n");
 	page_row_head(out, PAGE_KINDS_BS, "Server");
 	facts->source.rows(facts->source.from, put_backend_row, &t);
 	if (t.is_open)
@@ -257,9 +264,32 @@ static void put_figures(const struct page_facts *facts, struct text *out)
 	html_raw(out, "</tbody>\n</table></div>\n</details>\n</section>\n");
 }
 
+/* All that the page shows if it is not for one server. */
+static void put_all(const struct page_facts *facts, const struct page_survey *s,
+		    const struct page_problems *problems, struct text *out)
+{
+	page_problems_put(problems, out);
+	put_summary(facts, out);
+	html_raw(out, "<div class=\"halves\">\n");
+	page_blame_put(facts->ends, out);
+	page_fills_put(s, out);
+	html_raw(out, "</div>\n");
+	put_frontends(facts, out);
+	put_backends(facts, out);
+	put_figures(facts, out);
+}
+
 void page_render(const struct page_facts *facts, struct text *out)
 {
-	put_document_begin(facts, out);
+	const bool is_list = facts->server == NULL && facts->missing == NULL;
+	struct page_problems problems = {.count = 0};
+	struct page_survey survey;
+
+	if (is_list) {
+		page_survey_take(&survey, facts);
+		page_problems_find(&problems, &survey);
+	}
+	put_document_begin(facts, problems.bad, out);
 	put_title(facts, out);
 	html_raw(out, "<p id=\"news\" role=\"status\" hidden></p>\n<main>\n");
 	if (facts->server != NULL) {
@@ -269,10 +299,7 @@ void page_render(const struct page_facts *facts, struct text *out)
 		html_text(out, facts->missing);
 		html_raw(out, "'. <a href=\"?\">Show all servers</a></p>\n");
 	} else {
-		put_summary(facts, out);
-		put_frontends(facts, out);
-		put_backends(facts, out);
-		put_figures(facts, out);
+		put_all(facts, &survey, &problems, out);
 	}
 	html_raw(out, "</main>\n<footer>The same as <a href=\"metrics\">metrics</a>, "
 		      "<a href=\";csv\">CSV</a>, <a href=\"api/v1/servers\">JSON</a>.</footer>\n");

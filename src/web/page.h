@@ -45,6 +45,7 @@ struct page_row {
 	int64_t since_s;     /* how long it has been in this state; -1 = unknown */
 	const char *reason;  /* why it is */
 	const char *check;   /* the last result of its health check */
+	bool is_failing;     /* it is up, but its last health checks failed */
 	uint64_t values[PAGE_COLUMNS]; /* PAGE_NO_VALUE where it has none */
 };
 
@@ -59,6 +60,14 @@ struct page_source {
 	/* Reports what is counted for the process. */
 	void (*figures)(void *from, page_figure_report *report, void *to);
 	void *from; /* borrows */
+};
+
+/* How sessions ended, by reason, and who slowed them down: since the start, and in the last minute. */
+struct page_ends {
+	uint64_t total[CLOSE_REASONS];
+	uint64_t minute[CLOSE_REASONS];
+	uint64_t slowed[LIMITS];
+	uint64_t slowed_minute[LIMITS];
 };
 
 /* What the page of one server has in addition to its row. */
@@ -83,6 +92,7 @@ struct page_facts {
 	uint64_t bytes_to_client;
 	uint64_t bytes_spliced;
 	uint64_t busy_ns;    /* CPU time of all workers */
+	const struct page_ends *ends; /* borrows */
 	struct page_source source;
 	const struct page_server *server; /* borrows: the page shows only this one; NULL = all */
 	const char *missing; /* name of a server that was asked for and does not exist; NULL = none */

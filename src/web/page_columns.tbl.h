@@ -17,6 +17,7 @@ PAGE_COLUMN(bytes_to_client, "To client", BYTES, FBS, ALWAYS, "bytes from server
 PAGE_COLUMN(spliced, "Spliced", PERCENT, FBS, ALWAYS, "share of these bytes that splice moved without a copy")
 PAGE_COLUMN(queued, "Queue", COUNT, BS, ALWAYS, "clients waiting in the queue")
 PAGE_COLUMN(queued_max, "Queue peak", COUNT, BS, WIDE, "maximum clients waiting in the queue")
+PAGE_COLUMN(queue_limit, "Queue limit", COUNT, BS, WIDE, "maximum clients waiting in the queue (maxqueue)")
 PAGE_COLUMN(queue_us, "Wait", TIME, BS, WIDE, "average time in the queue, over the last 1024 sessions")
 PAGE_COLUMN(connect_us, "Connect", TIME, BS, ALWAYS, "average time to connect, over the last 1024 sessions")
 PAGE_COLUMN(session_us, "Duration", TIME, BS, WIDE, "average duration of the last 1024 sessions")
@@ -28,6 +29,7 @@ PAGE_COLUMN(server_aborts, "Server aborts", TROUBLE, BS, WIDE, "sessions aborted
 PAGE_COLUMN(denied, "Denied", TROUBLE, F, ALWAYS, "clients denied by address or user")
 PAGE_COLUMN(internal_errors, "Errors", TROUBLE, FBS, WIDE,
             "sessions that ended because weir ran short of a resource or met an error of its own")
+PAGE_COLUMN(ports_percent, "Ports used", PERCENT, S, WIDE, "share of the local ports for it that are in use")
 PAGE_COLUMN(weight, "Weight", COUNT, BS, WIDE, "effective weight, slow start included")
 PAGE_COLUMN(probe_failures, "Failed checks", TROUBLE, S, WIDE, "health checks that failed")
 PAGE_COLUMN(probe_downs, "Downs", TROUBLE, BS, WIDE, "times that health checks took it down")

@@ -17,8 +17,10 @@
 #include "weir/engine/engine.h"
 #include "weir/engine/pulse.h"
 #include "weir/stats/backend_sum.h"
+#include "weir/stats/port_use.h"
 #include "page.h"
 #include "page_server.h"
+#include "process.h"
 
 #define ADDRESSES_MAX (ADDR_TEXT_MAX + 256)
 
@@ -174,6 +176,7 @@ static void take_check(struct made_row *m, const struct probe_view *v)
 		text_printf(&out, ", %lld ms", (long long)v->duration_ms);
 	if (v->health > 0 && v->health < full)
 		text_printf(&out, ", health %u of %u", v->health, full);
+	m->row.is_failing = v->health < full && probe_code_outcome(v->code) == PROBE_OUTCOME_FAILED;
 }
 
 static void take_server_state(const struct objects *all, struct made_row *m, const struct server *s)
@@ -190,6 +193,15 @@ static void take_server_state(const struct objects *all, struct made_row *m, con
 		(void)snprintf(m->check, sizeof(m->check), "disabled"); /* it fits */
 	else if (s->probe != NULL && state != SERVER_MAINT)
 		take_check(m, s->probe);
+	m->row.is_failing = m->row.is_failing && state == SERVER_UP;
+}
+
+static void take_ports(const struct objects *all, struct made_row *m, const struct server *s)
+{
+	struct port_use use;
+
+	if (all->ports > 0 && port_use_of_server(s, all->ports, &use))
+		m->row.values[PAGE_ports_percent] = port_use_percent(&use);
 }
 
 static void make_server(const struct objects *all, const struct backend *b, const struct server *s,
@@ -219,6 +231,9 @@ static void make_server(const struct objects *all, const struct backend *b, cons
 		values[PAGE_probe_failures] = s->probe->failures;
 		values[PAGE_probe_downs] = s->probe_downs + s->probe->downs;
 	}
+	if (s->config->maxqueue > 0)
+		values[PAGE_queue_limit] = s->config->maxqueue;
+	take_ports(all, m, s);
 	if (a != NULL)
 		(void)addr_format(a, m->address);
 	take_server_state(all, m, s);
@@ -254,6 +269,8 @@ static void make_backend(const struct objects *all, const struct backend *b, str
 	values[PAGE_redispatches] = sum.tally.redispatches;
 	values[PAGE_probe_downs] = sum.totals.probe_downs;
 	values[PAGE_weight] = sum.weight;
+	if (b->config->maxqueue > 0)
+		values[PAGE_queue_limit] = b->config->maxqueue;
 	m->row.since_s = since_s(all, b->changed_ns);
 	take_backend_state(m, b, &sum);
 }
@@ -298,8 +315,11 @@ static void report_figures(void *from, page_figure_report *report, void *to)
 {
 	const struct web_context *ctx = ((const struct objects *)from)->ctx;
 	struct figure_receiver receiver = {.report = report, .to = to};
+	const struct process_row *process;
 	const struct counter_row *row;
 
+	for (size_t i = 0; (process = process_row(i)) != NULL; i++)
+		report(to, process->name, process->value(ctx), process->help);
 	for (size_t i = 0; (row = counter_row(i)) != NULL; i++)
 		report(to, row->name, engine_sum_at(ctx->engine, row->offset), row->help);
 	for (size_t i = 0; i < ctx->figure_count; i++)
@@ -337,6 +357,22 @@ static uint64_t busy_ns(const struct engine *e)
 	return ns;
 }
 
+static void take_ends(const struct objects *all, struct page_ends *ends)
+{
+	const struct engine *e = all->ctx->engine;
+
+	*ends = (struct page_ends){0};
+	for (int i = 0; i < CLOSE_REASONS; i++) {
+		ends->total[i] = engine_closes(e, (enum close_reason)i);
+		ends->minute[i] = engine_closes_lately(e, (enum close_reason)i, all->now_ns);
+	}
+#define LIMIT(name, word) ends->slowed[LIMITED_##name] = engine_sum(e, limited_by_##word);
+#include "weir/account/limits.tbl.h"
+#undef LIMIT
+	for (int i = 0; i < LIMITS; i++)
+		ends->slowed_minute[i] = engine_limits_lately(e, (enum limited_by)i, all->now_ns);
+}
+
 static void take_facts(const struct objects *all, struct page_facts *facts)
 {
 	const struct web_context *ctx = all->ctx;
@@ -368,12 +404,15 @@ bool page_show(const struct objects *all, const struct page_wish *wish, struct t
 	struct page_server details;
 	struct tally_sum tally;
 	struct page_facts facts;
+	struct page_ends ends;
 	char node[HOST_NAME_MAX + 1] = "";
 	struct made_row m;
 
 	take_facts(all, &facts);
 	(void)gethostname(node, sizeof(node) - 1); /* if it fails, the name is not shown */
+	take_ends(all, &ends);
 	facts.node = node;
+	facts.ends = &ends;
 	facts.is_update = wish->is_update;
 	if (s != NULL) {
 		make_server(all, b, s, &m);

@@ -9,6 +9,7 @@ Chromium.
 """
 
 import http.server
+import re
 import sys
 import threading
 import time
@@ -19,24 +20,61 @@ import stage
 
 SKIPPED = 77
 ROWS = "[...document.querySelectorAll('main tbody tr[data-key^=\"s:\"]')]"
-OPEN = "document.querySelector('main section:nth-of-type(2) th[data-id=\"sessions\"]')"
-SORTED = """[...document.querySelectorAll('main section:nth-of-type(2) tbody')].every((body) => {
+OPEN = "document.querySelector('main .backends th[data-id=\"sessions\"]')"
+SORTED = """[...document.querySelectorAll('main .backends tbody')].every((body) => {
 	const rows = [...body.rows], values = rows.slice(1).map((r) => Number(r.cells[2].textContent));
 	return rows[0].matches('.backend') && values.every((v, i) => i === 0 || values[i - 1] >= v);
 })"""
 
 
+# Lines are drawn only where they can be seen.
+SCROLL = "document.querySelector('main .backends').scrollIntoView()"
+PROBLEMS = "[...document.querySelectorAll('main .problems tr')].map((r) => r.innerText.trim())"
+# Each party's number in a column of the blame; the last is that of all.
+BLAME = """[...document.querySelectorAll('main .blame tbody tr')].map((r) =>
+	Number(r.cells[%d].dataset.v))"""
+FILLS = """[...document.querySelectorAll('main .fills tr')].map((r) =>
+	[r.innerText, Number(r.querySelector('.bar rect').getAttribute('width'))])"""
+
+
 def check_updates(b, url):
     """Elements stay, numbers move, and lines are drawn."""
     b.open(url + "list")
-    assert b.ask("document.title") == "weir on edge1"
+    assert b.ask("document.title") == "(3) weir on edge1"
     b.ask("window.kept = document.querySelector('tr[data-key=\"s:app0/web1\"]')")
     before = b.ask("document.querySelector('main [data-live=bytes_to_client]').dataset.v")
+    b.ask(SCROLL)
     b.wait("document.querySelectorAll('main tbody .spark .line').length > 20")
     b.wait("/B\\/s$/.test(document.querySelector('tr[data-key=\"f:public\"] .per')?.textContent)")
     assert b.ask("window.kept.isConnected")
     assert int(b.ask("document.querySelector('main [data-live=bytes_to_client]').dataset.v")) > int(before)
     assert b.ask("document.querySelector('#news').hidden")
+
+
+def assert_blame_adds_up(b):
+    for column in (1, 3):
+        *parties, total = b.ask(BLAME % column)
+        assert sum(parties) == total > 0, (column, parties, total)
+
+
+def check_top(b, url):
+    """What is wrong, whose doing it is, and what fills up: as text, and still there after an update."""
+    b.open(url + "trouble")
+    problems = b.ask(PROBLEMS)
+    assert len(problems) > 10 and problems[0].startswith("NO SERVER"), problems
+    assert b.ask("document.querySelector('.verdict b').textContent") == "Server"
+    assert_blame_adds_up(b)
+    for text, width in b.ask(FILLS):
+        percent = int(re.search(r"(\d+) %", text).group(1))
+        assert abs(width - percent) <= 2, (text, width)
+    b.ask("window.kept = [...document.querySelectorAll('.problems tr, .blame tr, .fills tr')]")
+    before = b.ask(BLAME % 1)
+    b.wait("%s[0] > %d" % (BLAME % 1, before[0]))
+    assert_blame_adds_up(b)
+    assert b.ask("window.kept.every((row) => row.isConnected)"), "an update has replaced a row"
+    b.open(url + "calm")
+    assert b.ask(PROBLEMS) == ["No problems"]
+    assert b.ask("document.title") == "weir on edge1"
 
 
 def check_sorting(b, url):
@@ -84,8 +122,9 @@ def check_details(b, url):
 
 def check_hostile(b, url):
     b.open(url + "hostile")
+    b.ask(SCROLL)
     b.wait("document.querySelectorAll('main tbody .spark').length > 20")
-    assert b.ask("document.title") == "weir on edge1"
+    assert re.fullmatch(r"\(\d+\) weir on edge1", b.ask("document.title"))
     assert b.ask("document.querySelectorAll('main script, [onclick]').length") == 0
     assert b.ask("%s[0].cells[0].querySelector('a').textContent.includes('<script>')" % ROWS)
 
@@ -114,9 +153,10 @@ def check_themes(b, url):
 
 def check_phone(b, url):
     b.resize(390, 844, mobile=True)
-    b.open(url + "list")
-    wide = b.ask("document.documentElement.scrollWidth")
-    assert wide <= 390, "the page is %d pixels wide on a phone" % wide
+    for page in ("list", "trouble"):
+        b.open(url + page)
+        wide = b.ask("document.documentElement.scrollWidth")
+        assert wide <= 390, "the page %s is %d pixels wide on a phone" % (page, wide)
     b.resize(1440, 900)
 
 
@@ -144,13 +184,33 @@ def check_daemon(b, url):
     assert all(request.startswith(url) or request == "data:," for request in b.requests), b.requests
 
 
+def has_problem(text):
+    return "%s.some((text) => text.includes(%r))" % (PROBLEMS, text)
+
+
+def check_problems(b, s):
+    """They appear when they begin, and vanish when they end."""
+    b.open(s.url)
+    for text in ("mail/mx2", "chat/room2", "files/disk2"):
+        b.wait(has_problem(text))
+    assert_blame_adds_up(b)
+    s.mend()
+    # Sessions that web2 failed when it went down stay a problem for a minute.
+    b.wait("%s.every((text) => text === 'No problems' || text.startsWith('FAILURES'))" % PROBLEMS)
+    s.break_config()
+    b.wait(has_problem("the last reload"))
+    s.do(s.end("web3"))
+    b.wait(has_problem("shop/web3"))
+    assert b.ask("document.title").startswith("(")
+
+
 # ---- all of it -------------------------------------------------------------------------------
 
-def check(b, function, url):
+def check(b, function, on):
     b.open("about:blank")  # nothing is asked for any more
     b.requests.clear()
     began = time.monotonic()
-    function(b, url)
+    function(b, on)
     assert not b.troubles, (function.__name__, b.troubles)
     print("%s: passed, %.1f s" % (function.__name__, time.monotonic() - began), flush=True)
 
@@ -166,12 +226,13 @@ def main():
     with browser.Browser() as b:
         b.resize(1440, 900)
         b.hurry(10)
-        for function in (check_updates, check_sorting, check_filter, check_details, check_hostile,
+        for function in (check_updates, check_top, check_sorting, check_filter, check_details, check_hostile,
                          check_large, check_themes, check_phone):
             check(b, function, url)
         with stage.Stage(weir) as s:
             s.play()
             check(b, check_daemon, s.url)
+            check(b, check_problems, s)
         b.wait("!document.querySelector('#news').hidden")
         print("a daemon that is gone is reported: passed")
     server.shutdown()

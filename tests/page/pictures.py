@@ -49,7 +49,7 @@ def take_samples(b, folder, program):
     b.resize(*SIZE)
     for page in ("large", "hostile"):
         b.open("http://127.0.0.1:%d/%s" % (server.server_port, page))
-        b.wait("document.querySelectorAll('main tbody .spark').length > 20")
+        b.wait("document.querySelector('main .cards .spark')")
         take(b, os.path.join(folder, page + ".png"))
     server.shutdown()
     server.server_close()

@@ -2,7 +2,7 @@
  *
  * sample_pages.c - prints one page of a daemon that does not exist: for a browser, and for people to look at.
  *
- *     sample_pages list|large|hostile|server|missing|policy [TICK [update]]
+ *     sample_pages list|calm|trouble|large|hostile|server|missing|policy [TICK [update]]
  *
  * With a higher TICK the counters are further.
  */
@@ -55,6 +55,10 @@ int main(int argc, char **argv)
 	s.tick = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 0;
 	if (strcmp(what, "large") == 0)
 		s = (struct sample){.backends = 10, .servers = 100, .suffix = "", .tick = s.tick};
+	if (strcmp(what, "calm") == 0)
+		s.mood = SAMPLE_CALM;
+	if (strcmp(what, "trouble") == 0 || strcmp(what, "hostile") == 0)
+		s.mood = SAMPLE_TROUBLED;
 	if (strcmp(what, "hostile") == 0)
 		s.suffix = HOSTILE;
 	facts = sample_facts(&s);

@@ -21,7 +21,7 @@ import time
 import urllib.parse
 
 LINKS = ("data:,", "metrics", ";csv", "api/v1/servers")
-PAGES = ("list", "large", "hostile", "server", "missing")
+PAGES = ("list", "calm", "trouble", "large", "hostile", "server", "missing")
 
 
 def make(program, *args):

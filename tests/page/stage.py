@@ -102,15 +102,15 @@ class Stage:
         self.loop = asyncio.new_event_loop()
         self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
         self.thread.start()
-        self.servers = {}
+        self.servers, self.ports = {}, {}
         lines = {backend: "\n".join(self.line(backend, name) for name in names)
                  for backend, names in SERVERS.items()}
-        path = os.path.join(self.folder.name, "weir.ini")
-        with open(path, "w", encoding="ascii") as f:
+        self.path = os.path.join(self.folder.name, "weir.ini")
+        with open(self.path, "w", encoding="ascii") as f:
             f.write(CONFIG % dict(lines, folder=self.folder.name))
         self.log = os.path.join(self.folder.name, "log")
         with open(self.log, "wb") as log:
-            self.daemon = subprocess.Popen([weir, "-f", path], stdin=subprocess.DEVNULL, stdout=log,
+            self.daemon = subprocess.Popen([weir, "-f", self.path], stdin=subprocess.DEVNULL, stdout=log,
                                            stderr=log)
         self.url = "http://127.0.0.1:%s/" % self.find(r"HTTP endpoint is at \S+:(\d+)")
         self.find("(ready:)")
@@ -141,7 +141,8 @@ class Stage:
     # Servers.
 
     def line(self, backend, name):
-        return "server %s = 127.0.0.1:%d check" % (name, self.do(self.begin(backend, name)))
+        self.ports[name] = self.do(self.begin(backend, name))
+        return "server %s = 127.0.0.1:%d check" % (name, self.ports[name])
 
     async def begin(self, backend, name, port=0):
         server = await asyncio.start_server(quiet(SERVE[backend]), "127.0.0.1", port)
@@ -192,15 +193,26 @@ class Stage:
     def play(self):
         """Clients come, and servers change."""
         self.do(self.begin_clients())
-        port = self.servers["web2"].sockets[0].getsockname()[1]
         for name in ("web2", "mx2"):
             self.do(self.end(name))
         self.find(r"(shop/web2 is DOWN)")
-        self.do(self.begin("shop", "web2", port))
+        self.do(self.begin("shop", "web2", self.ports["web2"]))
         self.ask("set server chat/room2 state drain")
         self.ask("set server files/disk2 state maint")
         self.find(r"(mail/mx2 is DOWN)")
         self.find(r"(shop/web2 is UP)")
+
+    def mend(self):
+        """Every server is up again."""
+        self.do(self.begin("mail", "mx2", self.ports["mx2"]))
+        for name in ("chat/room2", "files/disk2"):
+            self.ask("set server %s state ready" % name)
+
+    def break_config(self):
+        """A reload is refused."""
+        with open(self.path, "a", encoding="ascii") as f:
+            f.write("nonsense\n")
+        self.ask("reload")
 
     def close(self):
         if hasattr(self, "clients"):

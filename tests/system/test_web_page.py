@@ -2,6 +2,7 @@
 """Danger: the page is wrong, can be made to run what a name contains, or asks for something elsewhere."""
 
 import re
+import socket
 
 import pytest
 
@@ -71,3 +72,62 @@ def test_a_server_that_does_not_exist(served):
         status, headers, page = get(served, "/?" + query)
         assert (status, headers["Content-Type"]) == (404, "text/html; charset=utf-8")
         assert "There is no server" in page and page.count("<script>") == 1
+
+
+def blame(page):
+    """The numbers of each party: (last minute, in total)."""
+    rows = re.findall(r'<tr data-key="blame:(\w+)".*?</tr>', page)
+    cells = [re.findall(r'<td class="[a-z]*" data-v="(\d+)">\d', row)
+             for row in re.findall(r'<tr data-key="blame:.*?</tr>', page)]
+    return {name: (int(c[0]), int(c[1])) for name, c in zip(rows, cells)}
+
+
+def test_an_end_is_blamed_on_who_made_it(weir, peers, closing):
+    listener, nobody = peers.listen(), socket.socket()
+    closing.append(nobody)
+    nobody.bind(("127.0.0.1", 0))
+    daemon = weir(f"[listen app]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n"
+                  "[listen dead]\nbind = 127.0.0.1:0\nretries = 0\n"
+                  f"server b = 127.0.0.1:{nobody.getsockname()[1]}\n"
+                  "[stats]\nbind = 127.0.0.1:0\n")
+    assert "No session ended in the last minute" in get(daemon, "/")[2]
+    for ending in ("normal", "client", "client", "server"):
+        client, server = peers.pair(daemon.address("app"), listener)
+        if ending == "normal":
+            client.fin()
+            server.receive_to_end()
+            server.fin()
+            client.receive_to_end()
+        else:
+            (client if ending == "client" else server).reset()
+    for _ in range(3):
+        peers.connect(daemon.address("dead"))
+    wait_until(lambda: blame(get(daemon, "/")[2])["all"] == (7, 7), "all have ended")
+    page = get(daemon, "/")[2]
+    numbers = blame(page)
+    assert numbers == {"0": (1, 1), "1": (2, 2), "2": (4, 4), "all": (7, 7)}  # normal, client, server
+    assert "server refused the connection 3; server reset the connection 1</td>" in page
+    verdict = re.sub(r"<[^>]*>", "", re.search(r'<p class="verdict".*?</p>', page).group())
+    assert verdict.startswith("Last minute: 7 sessions ended, 6 (86 %) by a fault, mainly by Server "
+                              "(server refused the connection).")
+    metrics = get(daemon, "/metrics?scope=global")[2]
+    assert sum(int(n) for n in re.findall(r"weir_process_closes_total\{.*\} (\d+)", metrics)) == 7
+
+
+def test_problems_come_and_go(weir, peers):
+    listener = peers.listen()
+    daemon = weir(CONFIG.format(listener.address, peers.listen().address))
+    daemon.expected_alarms = "backend app has no server left|reload"
+
+    def problems():
+        rows = re.findall(r'<tr data-key="problem:.*?</tr>', get(daemon, "/?update")[2])
+        return [" ".join(re.sub(r"<[^>]*>", " ", row).split()) for row in rows]
+
+    assert len(problems()) == 1 and problems()[0].startswith("MAINT app/b 1 of 3")
+    daemon.ask("enable server app/b")
+    wait_until(lambda: problems() == ["No problems"], "nothing is wrong")
+    for server in ("a", "b", "later"):
+        daemon.ask(f"set server app/{server} state maint")
+    wait_until(lambda: [p.split(" app")[0] for p in problems()] == ["NO SERVER backend", "MAINT"],
+               "no server is left")
+    assert "app: a , b , later 3 of 3" in problems()[1] and "over the admin socket" in problems()[1]

@@ -5,7 +5,7 @@
  *
  * `limit` is the row of limits.tbl.h for sessions that the same party slowed down, UNKNOWN if there is none.
  */
-BLAME(NOBODY, NONE, "Ended normally", "both sides closed")
+BLAME(NOBODY, UNKNOWN, "Ended normally", "both sides closed")
 BLAME(CLIENT, CLIENT, "Client", "it left, reset the connection, was idle too long, or sent a bad header")
 BLAME(SERVER, SERVER, "Server", "it refused, reset the connection, was idle too long, or none was usable")
 BLAME(NETWORK, NETWORK, "Network", "nothing came back any more: a host, or the path to it, is down")

@@ -324,6 +324,7 @@ async function update() {
 		const fresh = await load(location.search);
 		const about = $("header [data-live]");
 		replaceIn(about, $("header [data-live]", fresh));
+		if (document.title !== fresh.title) document.title = fresh.title;
 		patch($("main"), $("main", fresh));
 		if (opened) await updateOpened();
 		readyHeads();

@@ -69,10 +69,10 @@ static void the_first_moments_of_the_clock_count(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(a_minute_is_counted_and_no_more),
-	    cmocka_unit_test(a_slot_that_is_used_again_begins_anew),
-	    cmocka_unit_test(one_a_second_are_a_minutes_worth),
-	    cmocka_unit_test(the_first_moments_of_the_clock_count),
+		cmocka_unit_test(a_minute_is_counted_and_no_more),
+		cmocka_unit_test(a_slot_that_is_used_again_begins_anew),
+		cmocka_unit_test(one_a_second_are_a_minutes_worth),
+		cmocka_unit_test(the_first_moments_of_the_clock_count),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,50 +11,13 @@
 
 #include <cmocka.h>
 
-#include "../base/alloc_fail.h"
+#include "page_text.h"
 #include "sample_facts.h"
 #include "web/page_assets.h"
 #include "web/page_row.h"
 
 #define HOSTILE "\"'><script>alert(1)</script><img src=x onerror=alert(1)>&lt;\x1b\xe2\x80\xae"
 #define DEPTH_MAX 32
-
-static struct text page;
-
-static void render(const struct page_facts *facts)
-{
-	text_free(&page);
-	page_render(facts, &page);
-	assert_false(page.failed);
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	text_free(&page);
-	return allocated == 0 ? 0 : -1;
-}
-
-static size_t count_of(const char *text)
-{
-	size_t n = 0;
-
-	for (const char *at = page.bytes; (at = strstr(at, text)) != NULL; at += strlen(text))
-		n++;
-	return n;
-}
-
-static void assert_has(const char *text)
-{
-	if (strstr(page.bytes, text) == NULL)
-		fail_msg("the page lacks '%s'", text);
-}
-
-static void assert_lacks(const char *text)
-{
-	if (strstr(page.bytes, text) != NULL)
-		fail_msg("the page has '%s'", text);
-}
 
 /* ---- a small reader of HTML ---- */
 

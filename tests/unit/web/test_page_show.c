@@ -23,7 +23,7 @@ static struct config_server server_configs[] = {
 	{.name = "b", .weight = 1, .addr.kind = ADDR_NAME},
 	{.name = "c", .weight = 2, .addr.kind = ADDR_NAME}};
 static struct config_backend backend_configs[] = {
-	{.name = "app", .servers = server_configs, .server_count = 2},
+	{.name = "app", .servers = server_configs, .server_count = 2, .maxqueue = 10},
 	{.name = "db", .servers = server_configs + 2, .server_count = 1},
 };
 static struct config_frontend frontend_configs[] = {
@@ -249,6 +249,57 @@ static void a_frontend_says_why_it_takes_no_clients(void **state)
 	assert_non_null(strstr(page.bytes, "<b class=\"state warn\">draining</b>"));
 }
 
+static void assert_page(const char *text)
+{
+	if (strstr(page.bytes, text) == NULL)
+		fail_msg("the page lacks '%s'", text);
+}
+
+/* It is up, and will be down after the next failures. */
+static void checks_that_fail_are_a_problem(void **state)
+{
+	struct server *s = engine.backends[1]->servers[0];
+
+	(void)state;
+	s->probe = &probe;
+	probe.code = PROBE_L4CON;
+	probe.duration_ms = -1;
+	probe.rise = 2;
+	probe.fall = 3;
+	probe.health = 4;
+	show();
+	assert_page("problem:none");
+	probe.health = 3;
+	show();
+	assert_page("<b class=\"state warn\">CHECK FAILS</b></td><th scope=\"row\">"
+		    "<a href=\"?backend=db&amp;server=c\">db/c</a></th>");
+	assert_page("<td class=\"text\">L4CON, health 3 of 4</td>");
+	probe.code = PROBE_L4OK;
+	show();
+	assert_page("problem:none");
+	s->probe = NULL;
+}
+
+static void what_fills_up_is_read_from_the_engine(void **state)
+{
+	struct server *s = engine.backends[0]->servers[0];
+
+	(void)state;
+	atomic_store(&engine.backends[0]->queue.waiting_any, 4);
+	atomic_store(&s->queued, 5);
+	atomic_store(&s->sessions, 500);
+	all.ports = 1000;
+	engine.limits.buf_budget_bytes = 1 << 20;
+	show();
+	assert_row("b:app", "<td class=\"w\">10</td>");
+	assert_row("s:app/a", "data-v=\"50\">50 %</td>");
+	assert_page("<b class=\"state bad\">QUEUE</b></td><th scope=\"row\">backend app</th>");
+	assert_page("9 of 10 clients wait");
+	assert_page("<tr data-key=\"fill:queue\"");
+	assert_page("0 B <small>of 1.00 MiB</small>");
+	assert_page("<tr data-key=\"fill:fds\"");
+}
+
 static void one_server_can_be_asked_for(void **state)
 {
 	(void)state;
@@ -323,6 +374,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(each_object_has_its_row, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_state_has_its_time_and_its_reason, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_frontend_says_why_it_takes_no_clients, setup, teardown),
+		cmocka_unit_test_setup_teardown(checks_that_fail_are_a_problem, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_fills_up_is_read_from_the_engine, setup, teardown),
 		cmocka_unit_test_setup_teardown(one_server_can_be_asked_for, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_wish_is_what_the_query_says, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_page_that_does_not_fit_fails, setup, teardown),
