@@ -15,13 +15,13 @@
  *   one byte (RFC 7301 3.1). With Encrypted Client Hello, the outer hello is read.
  * - An SSLv2-style hello is not a ClientHello: it has no extensions, and no current client sends one.
  *
- * The server name (RFC 6066 3): at most one of type host_name, 1 to 255 printable ASCII bytes without blanks.
- * Other name types are skipped. An address is accepted, though RFC 6066 forbids it: some clients send it. Any
- * other name (empty, ".", with a NUL, a control or a non-ASCII byte) makes the whole hello invalid. It is
- * neither a name to route by nor the absence of one, TLS servers refuse most of them, and nothing that a log
- * must escape gets further. (nginx's ssl_preread and HAProxy's req.ssl_sni pass such bytes on. They and
+ * The server name (RFC 6066 3): at most one of type host_name, 1 to 255 printable ASCII bytes without blanks;
+ * whoever prints it escapes '"' and '\'. Other name types are skipped. An address is accepted, though RFC
+ * 6066 forbids it: some clients send it. Any other name (empty, ".", with a NUL, a control or a non-ASCII
+ * byte) makes the whole hello invalid: it is neither a name to route by nor the absence of one, and TLS
+ * servers refuse most of them. nginx's ssl_preread and HAProxy's req.ssl_sni pass such bytes on. They and
  * sniproxy use the first of two server_name extensions, where a server might use the second; here, two are
- * invalid.)
+ * invalid.
  */
 #ifndef WEIR_NET_CLIENT_HELLO_H
 #define WEIR_NET_CLIENT_HELLO_H
