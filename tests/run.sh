@@ -7,8 +7,8 @@
 #   sh tests/run.sh --quick    tidy, unit tests, a short simulation, the smoke tests
 #   sh tests/run.sh --unit     the build, unit tests, the op contract of each driver, a short simulation
 #   sh tests/run.sh --full     all of them: also attacks, all system tests, -Werror with two compilers, a
-#                              build without io_uring, ASan and UBSan, TSan, a million seeds, the mutants,
-#                              real programs, a booted systemd, the image, a fresh Debian 13
+#                              build without io_uring and HTTP, ASan and UBSan, TSan, a million seeds, the
+#                              mutants, real programs, a booted systemd, the image, a fresh Debian 13
 #
 # See also: tests/release.sh 12|13 (README's two commands in a fresh Debian), tests/arm64.sh.
 #
@@ -266,7 +266,8 @@ trees_of_debian() {
 
 run_beside() {
     run_part trees trees_of_debian &
-    run_part plain-build build build-plain -Dio_uring=disabled -Dwerror=true -Dtests=false -Dbench=false
+    run_part plain-build build build-plain -Dio_uring=disabled -Dhttp=disabled -Dwerror=true \
+        -Dtests=false -Dbench=false
     # -g1: the lines, which the reports name, without the variables.
     run_part asan-build build build-asan -Db_sanitize=address,undefined -Doptimization=1 -Dc_args=-g1
     # The warnings of clang are errors. Plain char is unsigned on arm64.
@@ -347,7 +348,7 @@ jobs=$((2 * $(nproc)))
 [ "$jobs" -le 4 ] || jobs=4
 sanitizer_options
 
-if collect "build without io_uring" plain-build; then
+if collect "build without io_uring and HTTP" plain-build; then
     part "without io_uring: choice of the driver" plain-driver \
         with build-plain pytests plain tests/system/test_driver.py
 fi
