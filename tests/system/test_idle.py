@@ -7,6 +7,7 @@ import pytest
 
 from harness import process, trace
 from harness.timing import wait_until
+from harness.web import get
 
 MANY = 5000
 FEW = 500
@@ -27,7 +28,8 @@ def open_many(peers, where, listener, count):
 def test_5000_idle_connections_cost_two_descriptors_and_half_a_kilobyte(weir, peers, folder, descriptors):
     descriptors(2 * MANY + 500)
     listener = peers.listen()
-    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n",
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n"
+                  "[stats]\nbind = 127.0.0.1:0\n",
                   f"maxconn = {MANY + 100}\nmaxpipes = 64\nsplice = on")
     where = daemon.address("l")
 
@@ -56,6 +58,7 @@ def test_5000_idle_connections_cost_two_descriptors_and_half_a_kilobyte(weir, pe
     if trace.missing():
         print(f"system calls not counted: {trace.missing()}")
         return
+    assert get(daemon, "/metrics")[0] == 200
     calls = trace.Trace(daemon.pid, folder)
     time.sleep(1.0)
     count = calls.stop()
