@@ -63,22 +63,24 @@ uint64_t engine_closes(const struct engine *e, enum close_reason reason)
 	return sum;
 }
 
-uint64_t engine_closes_lately(const struct engine *e, enum close_reason reason, int64_t now_ns)
+/* Of the struct recent at `offset` of each worker. */
+static uint64_t sum_lately(const struct engine *e, size_t offset, int64_t now_ns)
 {
 	uint64_t sum = 0;
 
-	check((unsigned)reason < CLOSE_REASONS);
 	for (unsigned i = 0; e->workers != NULL && i < e->worker_count; i++)
-		sum += recent_count(&e->workers[i]->closes_lately[reason], now_ns);
+		sum += recent_count((const void *)((const char *)e->workers[i] + offset), now_ns);
 	return sum;
+}
+
+uint64_t engine_closes_lately(const struct engine *e, enum close_reason reason, int64_t now_ns)
+{
+	check((unsigned)reason < CLOSE_REASONS);
+	return sum_lately(e, offsetof(struct worker, closes_lately) + sizeof(struct recent) * reason, now_ns);
 }
 
 uint64_t engine_limits_lately(const struct engine *e, enum limited_by by, int64_t now_ns)
 {
-	uint64_t sum = 0;
-
 	check((unsigned)by < LIMITS);
-	for (unsigned i = 0; e->workers != NULL && i < e->worker_count; i++)
-		sum += recent_count(&e->workers[i]->limits_lately[by], now_ns);
-	return sum;
+	return sum_lately(e, offsetof(struct worker, limits_lately) + sizeof(struct recent) * by, now_ns);
 }
