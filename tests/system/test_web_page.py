@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Danger: the page is wrong, can be made to run what a name contains, or asks for something elsewhere."""
 
+import os
 import re
 import socket
 
@@ -131,3 +132,16 @@ def test_problems_come_and_go(weir, peers):
     wait_until(lambda: [p.split(" app")[0] for p in problems()] == ["NO SERVER backend", "MAINT"],
                "no server is left")
     assert "app: a , b , later 3 of 3" in problems()[1] and "over the admin socket" in problems()[1]
+
+
+@pytest.mark.skipif(os.stat("/proc/self/fd").st_size == 0,
+                    reason="before Linux 6.2 the kernel does not count open descriptors")
+def test_open_descriptors_are_those_of_the_process(served):
+    def figure(name):
+        return int(re.search(rf"^weir_process_{name} (\d+)$", get(served, "/metrics?scope=global")[2],
+                             re.M)[1])
+
+    # The connection that asks may be closed a moment later.
+    wait_until(lambda: 0 <= figure("open_fds") - len(os.listdir(f"/proc/{served.pid}/fd")) <= 1,
+               "both are the same")
+    assert figure("open_fds") < figure("limit_fds")

@@ -88,6 +88,8 @@ def test_control_goes_on_while_a_log_file_hangs(weir, folder, hang, closing):
     wait_until(lambda: "checked/a is DOWN" in daemon.log(), "the check's verdict in the other target")
     manager.wait("WATCHDOG", "1", count=alive + 3)
     answers(daemon)
+    assert answers(daemon)["log_last_dropped_time_s"] == 0
+    began = int(time.time())
     # More than the queue, the buffer before it and the batch hold.
     while answers(daemon)["log_dropped_slow"] == 0:
         for _ in range(200):
@@ -98,6 +100,7 @@ def test_control_goes_on_while_a_log_file_hangs(weir, folder, hang, closing):
     wait_until(lambda: len(daemon.session_lines()) == ended, "the other target has every line")
     lost = answers(daemon)["log_dropped"]
     assert lost == daemon.info()["log_dropped_slow"] > 0
+    assert began <= daemon.info()["log_last_dropped_time_s"] <= time.time()
     disk.close()
     told = re.compile(r"(\d+) log lines were lost: the log file \S+/log\.json was not written for (\d+) s")
 
