@@ -143,7 +143,7 @@ void admin_get_weight(const struct admin_call *c)
 	const struct server *s = admin_find_server(c, c->args[0]);
 
 	if (s != NULL)
-		text_printf(c->out, "%u (initial %u)\n", s->weight, s->config->weight);
+		text_printf(c->out, "%u (initial %u)\n", server_weight_now(s), s->config->weight);
 }
 
 void admin_set_server(const struct admin_call *c)

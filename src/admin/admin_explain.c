@@ -233,8 +233,8 @@ static void explain_server(const struct walker *w, const struct server *s, enum 
 	if (limit != 0)
 		(void)snprintf(most, sizeof(most), " of %u", limit); /* fits */
 	steps_server(w->c, s, preview_word(fate), "%s, %s, weight %u, %d%s sessions, %d queued: %s",
-		     a != NULL ? addr_format(a, text) : "no address", state, s->weight, sessions, most,
-		     atomic_load_explicit(&s->queued, memory_order_relaxed), preview_text(fate));
+		     a != NULL ? addr_format(a, text) : "no address", state, server_weight_now(s), sessions,
+		     most, atomic_load_explicit(&s->queued, memory_order_relaxed), preview_text(fate));
 }
 
 static void end_queue_full(const struct walker *w)

@@ -29,7 +29,8 @@ enum probe_state {
 	PROBE_STATE_RUNNING = 1,
 	PROBE_STATE_CONFIGURED = 2,
 	PROBE_STATE_ENABLED = 4,
-	PROBE_STATE_PAUSED = 8
+	PROBE_STATE_PAUSED = 8,
+	PROBE_STATE_AGENT = 16
 };
 
 static uint64_t checksum_of(struct backend *b)
@@ -195,11 +196,11 @@ static unsigned admin_mask(const struct server *s)
 {
 	unsigned mask = 0;
 
-	if (s->admin == SERVER_ADMIN_MAINT)
+	if (server_admin_now(s) == SERVER_ADMIN_MAINT)
 		mask |= ADMIN_MASK_MAINT;
 	if (s->admin == SERVER_ADMIN_MAINT && s->config->disabled && s->changed_ns == 0)
 		mask |= ADMIN_MASK_CONFIGURED_MAINT;
-	if (s->admin == SERVER_ADMIN_DRAIN)
+	if (server_admin_now(s) == SERVER_ADMIN_DRAIN)
 		mask |= ADMIN_MASK_DRAIN;
 	if (server_addr(s) == NULL)
 		mask |= ADMIN_MASK_UNRESOLVED;
@@ -231,7 +232,15 @@ static unsigned probe_state(const struct server *s, const struct probe_view *v)
 		return 0;
 	return PROBE_STATE_CONFIGURED | (s->checks_off ? 0u : PROBE_STATE_ENABLED) |
 	       (v->running ? PROBE_STATE_RUNNING : 0u) |
-	       (s->admin == SERVER_ADMIN_MAINT ? PROBE_STATE_PAUSED : 0u);
+	       (server_admin_now(s) == SERVER_ADMIN_MAINT ? PROBE_STATE_PAUSED : 0u);
+}
+
+static unsigned agent_state(const struct server *s)
+{
+	if (s->agent_view == NULL)
+		return 0;
+	return PROBE_STATE_AGENT | PROBE_STATE_CONFIGURED | (s->agent_off ? 0u : PROBE_STATE_ENABLED) |
+	       (s->agent_view->running ? PROBE_STATE_RUNNING : 0u);
 }
 
 /* The address without its port; "-" if there is none, and for Unix sockets, as in HAProxy. */
@@ -283,13 +292,15 @@ static void fill_cells(const struct admin_call *c, const struct backend *b, cons
 	cells[STATE_srv_name].text = s->config->name;
 	cells[STATE_srv_op_state].number = op_state(s);
 	cells[STATE_srv_admin_state].number = admin_mask(s);
-	cells[STATE_srv_uweight].number = s->weight;
+	cells[STATE_srv_uweight].number = server_weight_now(s);
 	cells[STATE_srv_iweight].number = s->config->weight;
 	cells[STATE_srv_time_since_last_change].number = seconds_in_state(c, s);
 	cells[STATE_srv_check_status].number = probe_status(v);
 	cells[STATE_srv_check_result].number = probe_verdict(v);
 	cells[STATE_srv_check_health].number = check_health(b, s, v);
 	cells[STATE_srv_check_state].number = probe_state(s, v);
+	cells[STATE_srv_agent_state].number = agent_state(s);
+	cells[STATE_srv_agent_port].number = s->config->check_agent.port;
 	if (s->config->addr.kind == ADDR_NAME)
 		cells[STATE_srv_fqdn].text = s->config->addr.host;
 	cells[STATE_srv_check_port].number = s->check_port != 0 ? s->check_port : s->config->check_port;
@@ -311,10 +322,12 @@ static void show_state(const struct admin_call *c, struct backend *b, const stru
 {
 	const struct addr *a = server_addr(s);
 	struct state_cell cells[STATE_COLUMNS];
-	char host[INET6_ADDRSTRLEN], check_host[INET6_ADDRSTRLEN];
+	const struct config_agent *agent = &s->config->check_agent;
+	char host[INET6_ADDRSTRLEN], check_host[INET6_ADDRSTRLEN], agent_host[INET6_ADDRSTRLEN];
 
 	fill_cells(c, b, s, cells);
 	cells[STATE_srv_check_addr].text = host_of(s->check_addr, check_host);
+	cells[STATE_srv_agent_addr].text = host_of(agent->addr.len != 0 ? &agent->addr : NULL, agent_host);
 	cells[STATE_srv_addr].text = host_of(a, host);
 	cells[STATE_srv_port].number = port_of(s, a);
 	for (size_t i = 0; i < STATE_COLUMNS; i++)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * admin_set.c - `set server` for addresses and health, and the commands for health checks and agents.
+ * admin_set.c - `set server` for addresses and health, and the commands for health checks.
  *
- * HAProxy answers some of these with what it did: so do we, in both voices. There are no agents: the answers
- * are those of HAProxy for a server without one. Main thread.
+ * HAProxy answers some of these with what it did: so do we, in both voices. Main thread.
  */
 #include "admin_set.h"
 
@@ -27,11 +26,7 @@ static void refuse_memory(const struct admin_call *c, int err)
 		admin_refuse(c, NULL, "nothing was changed: %s", strerror(-err));
 }
 
-/* In HAProxy's voice, says what was refused, which is a mere warning there; false in ours. */
-static bool haproxy_says(const struct admin_call *c, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static bool haproxy_says(const struct admin_call *c, const char *fmt, ...)
+bool admin_haproxy_says(const struct admin_call *c, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -101,13 +96,15 @@ static bool read_port(const struct admin_call *c, const char *before, uint16_t *
 	if (c->ours)
 		admin_refuse(c, NULL, "'%s' is not a port (1 to 65535)", text);
 	else if (end == text)
-		(void)haproxy_says(c, "%sproblem converting port '%s' to an int " BY, before, text);
+		(void)admin_haproxy_says(c, "%sproblem converting port '%s' to an int " BY, before, text);
 	else if (!is_digit(text[0]))
-		(void)haproxy_says(c, "%scan't change <port> to port map because it is incompatible with "
-				      "current health check port configuration (use 'port' statement from "
-				      "the 'server' directive. " BY, before);
+		(void)admin_haproxy_says(c,
+					 "%scan't change <port> to port map because it is incompatible with "
+					 "current health check port configuration (use 'port' statement from "
+					 "the 'server' directive. " BY,
+					 before);
 	else
-		(void)haproxy_says(c, "%sprovided port is invalid " BY, before);
+		(void)admin_haproxy_says(c, "%sprovided port is invalid " BY, before);
 	return false;
 }
 
@@ -117,13 +114,14 @@ static bool read_addr(const struct admin_call *c, const struct addr *now, struct
 	const char *text = c->args[2];
 
 	if (!read_ip(text, next)) {
-		if (!haproxy_says(c, "Invalid addr '%s' " BY, text))
+		if (!admin_haproxy_says(c, "Invalid addr '%s' " BY, text))
 			admin_refuse(c, NULL, "'%s' is not an IP address", text);
 		return false;
 	}
 	if (now == NULL || now->sa.sa_family == AF_UNIX) {
-		if (!haproxy_says(c, "Update for the current server address family is only supported through "
-				     "configuration file " BY))
+		if (!admin_haproxy_says(c,
+					"Update for the current server address family is only supported "
+					"through configuration file " BY))
 			admin_refuse(c, NULL, "server '%s' has no IP address", c->args[0]);
 		return false;
 	}
@@ -186,12 +184,12 @@ static bool read_check_port(const struct admin_call *c, const char *text, uint16
 	const long value = strtol(text, NULL, 10);
 
 	if (digits[0] == '\0' || digits[strspn(digits, "0123456789")] != '\0') {
-		if (!haproxy_says(c, "provided port is not an integer"))
+		if (!admin_haproxy_says(c, "provided port is not an integer"))
 			admin_refuse(c, NULL, "'%s' is not a port", text);
 		return false;
 	}
 	if (value < 0 || value > UINT16_MAX) {
-		if (!haproxy_says(c, "provided port is invalid"))
+		if (!admin_haproxy_says(c, "provided port is invalid"))
 			admin_refuse(c, NULL, "'%s' is not a port (0 to 65535)", text);
 		return false;
 	}
@@ -203,7 +201,7 @@ static bool is_checked(const struct admin_call *c, const struct server *s)
 {
 	if (s->config->check && !s->checks_off)
 		return true;
-	if (haproxy_says(c, "health checks are not enabled on this server"))
+	if (admin_haproxy_says(c, "health checks are not enabled on this server"))
 		return false;
 	if (s->config->check)
 		admin_refuse(c, NULL, "the health checks of '%s' are disabled; first: enable health %s",
@@ -225,7 +223,7 @@ static void set_check(const struct admin_call *c, struct server *s, const char *
 	if (!is_checked(c, s))
 		return;
 	if (ip != NULL && !read_ip(ip, &a)) {
-		if (!haproxy_says(c, "invalid addr '%s'", ip))
+		if (!admin_haproxy_says(c, "invalid addr '%s'", ip))
 			admin_refuse(c, NULL, "'%s' is not an IP address", ip);
 		return;
 	}
@@ -312,38 +310,7 @@ void admin_disable_health(const struct admin_call *c)
 		run_time_set_checks(c->ctx->updates, s, false, &by);
 }
 
-/* ---- agents, names and TLS, which no server has ---- */
-
-static void refuse_agent(const struct admin_call *c, struct server *s)
-{
-	(void)s;
-	admin_refuse(c, "agent checks are not enabled on this server.", "weir has no agent checks");
-}
-
-static void refuse_agent_check(const struct admin_call *c)
-{
-	if (!haproxy_says(c, "agent checks are not enabled on this server"))
-		admin_refuse(c, NULL, "weir has no agent checks");
-}
-
-static void set_agent_addr(const struct admin_call *c, struct server *s)
-{
-	(void)s;
-	if (c->args[2][0] == '\0')
-		admin_refuse(c, "set server <b>/<s> agent-addr requires an address and optionally a port.",
-			     "weir has no agent checks");
-	else
-		refuse_agent_check(c);
-}
-
-static void set_agent_port(const struct admin_call *c, struct server *s)
-{
-	(void)s;
-	if (c->args[2][0] == '\0')
-		admin_refuse(c, "set server <b>/<s> agent-port requires a port.", "weir has no agent checks");
-	else
-		refuse_agent_check(c);
-}
+/* ---- names and TLS, which no server has ---- */
 
 static void set_fqdn(const struct admin_call *c, struct server *s)
 {
@@ -367,18 +334,6 @@ static void set_ssl(const struct admin_call *c, struct server *s)
 		     "weir speaks no TLS to servers");
 }
 
-void admin_enable_agent(const struct admin_call *c)
-{
-	if (admin_find_server(c, c->args[0]) != NULL)
-		admin_refuse(c, "Agent was not configured on this server, cannot enable.",
-			     "weir has no agent checks");
-}
-
-void admin_disable_agent(const struct admin_call *c)
-{
-	(void)admin_find_server(c, c->args[0]); /* there is nothing to disable */
-}
-
 /* ---- set server ---- */
 
 bool admin_set_more(const struct admin_call *c, struct server *s)
@@ -387,9 +342,9 @@ bool admin_set_more(const struct admin_call *c, struct server *s)
 		const char *word;
 		void (*set)(const struct admin_call *c, struct server *s);
 	} words[] = {
-		{"addr", set_addr},	    {"agent", refuse_agent},
-		{"agent-addr", set_agent_addr}, {"agent-port", set_agent_port},
-		{"agent-send", refuse_agent},   {"check-addr", set_check_addr},
+		{"addr", set_addr},	    {"agent", admin_set_agent},
+		{"agent-addr", admin_set_agent_addr}, {"agent-port", admin_set_agent_port},
+		{"agent-send", admin_set_agent_send},   {"check-addr", set_check_addr},
 		{"check-port", set_check_port}, {"fqdn", set_fqdn},
 		{"health", set_health},	    {"ssl", set_ssl},
 	};

@@ -183,11 +183,18 @@ static void put_tries(struct table *t, uint64_t failures)
 
 /* HAProxy's word for a state. "UP 1/3" goes down after one more failed check; "DOWN 1/2" needs one more good
  * check to come up. */
-static const char *status_text(enum server_state state, const struct probe_view *v, char *buf, size_t room)
+static const char *status_text(const struct server *s, enum server_state state, const struct probe_view *v,
+			       char *buf, size_t room)
 {
+	const bool by_agent = (state == SERVER_DOWN && s->agent.down) ||
+			      (state == SERVER_DRAIN && server_is_out_by_agent(s));
 	const char *word = server_state_text(state);
 	const bool up = state == SERVER_UP || state == SERVER_DRAIN;
 
+	if (by_agent) {
+		(void)snprintf(buf, room, "%s (agent)", word); /* it fits */
+		return buf;
+	}
 	if (v == NULL)
 		return state == SERVER_UP ? STAT_STATUS_NO_CHECK : word;
 	if (up && v->health >= v->rise && v->health < v->rise + v->fall - 1)
@@ -216,6 +223,24 @@ static void put_probe(struct table *t, const struct probe_view *v, bool maint, c
 	put_number(t, STAT_check_health, v->health);
 }
 
+/* HAProxy has no number for an answer, and still shows one. Rise and fall are 1. */
+static void put_agent(struct table *t, const struct server *s, char *code, size_t room)
+{
+	const struct agent_view *v = s->agent_view;
+
+	(void)snprintf(code, room, "%s%s", v->running ? "* " : "", probe_code_word(v->code)); /* short */
+	put_text(t, STAT_agent_status, code);
+	if (v->code == PROBE_L7OK || v->code == PROBE_L7STS)
+		put_number(t, STAT_agent_code, 0);
+	if (v->duration_ms >= 0)
+		put_number(t, STAT_agent_duration, (uint64_t)v->duration_ms);
+	put_text(t, STAT_last_agt, v->detail);
+	put_text(t, STAT_agent_desc, probe_code_text(v->code));
+	put_number(t, STAT_agent_rise, 1);
+	put_number(t, STAT_agent_fall, 1);
+	put_number(t, STAT_agent_health, !s->agent.down);
+}
+
 static void put_state_times(struct table *t, const struct server *s, enum server_state state)
 {
 	const int64_t since_ns = s->changed_ns != 0 ? s->changed_ns : t->ctx->started_ns;
@@ -237,7 +262,7 @@ static void put_load(struct table *t, const struct server *s, const struct tally
 	if (s->config->maxqueue > 0)
 		put_number(t, STAT_qlimit, s->config->maxqueue);
 	put_number(t, STAT_weight, server_weight_in_effect(s));
-	put_number(t, STAT_uweight, s->weight);
+	put_number(t, STAT_uweight, server_weight_now(s));
 	put_number(t, STAT_act, !s->config->backup);
 	put_number(t, STAT_bck, s->config->backup);
 	if (s->slow_since_ns != 0)
@@ -275,7 +300,7 @@ static void add_server_row(struct table *t, const struct backend *b, const struc
 		(enum server_state)atomic_load_explicit(&s->state, memory_order_acquire);
 	const struct probe_view *v = s->checks_off ? NULL : s->probe; /* as in HAProxy */
 	struct stat_counts counts = stat_counts_of_server(s);
-	char address[ADDR_TEXT_MAX], status[48], code[48];
+	char address[ADDR_TEXT_MAX], status[48], code[48], agent_code[48];
 
 	if (is_hidden(t, s, state))
 		return;
@@ -286,9 +311,11 @@ static void add_server_row(struct table *t, const struct backend *b, const struc
 	put_times(t, &sum);
 	put_load(t, s, &sum);
 	put_state_times(t, s, state);
-	put_text(t, STAT_status, status_text(state, v, status, sizeof(status)));
+	put_text(t, STAT_status, status_text(s, state, v, status, sizeof(status)));
 	if (v != NULL)
 		put_probe(t, v, state == SERVER_MAINT, code, sizeof(code));
+	if (s->agent_view != NULL && !s->agent_off)
+		put_agent(t, s, agent_code, sizeof(agent_code));
 	put_number(t, STAT_connect, sum.total);
 	put_number(t, STAT_reuse, 0);
 	put_number(t, STAT_srid, 0); /* how often this number was reused for another server */

@@ -62,6 +62,8 @@ static const char *advice(const struct server *s)
 {
 	if (s->admin == SERVER_ADMIN_MAINT || s->admin == SERVER_ADMIN_DRAIN)
 		return "; 'enable server' brings it back";
+	if (server_is_out_by_agent(s) || (s->agent.down && s->healthy))
+		return "; its agent says so: 'disable agent' brings it back";
 	if (state_of(s) == SERVER_UNRESOLVED)
 		return "; look up its name on this machine";
 	if (s->checks_off && !s->healthy)
@@ -81,6 +83,18 @@ static void say_state(const struct admin_call *c, const struct server *s)
 		     change != NULL ? change->cause : "", advice(s));
 }
 
+/* What an administrator has set goes first. */
+static const char *agent_counts(const struct server *s)
+{
+	if (s->agent.admin != SERVER_ADMIN_READY && !server_is_out_by_agent(s))
+		return "; an administrator has set another state";
+	if (s->agent.has_percent && s->weight != s->config->weight)
+		return "; an administrator has set another weight";
+	if (s->agent.has_maxconn && s->maxconn != s->config->maxconn)
+		return "; an administrator has set another maxconn";
+	return "";
+}
+
 static void say_probe(const struct admin_call *c, const struct server *s)
 {
 	const struct probe_view *v = s->probe;
@@ -91,6 +105,20 @@ static void say_probe(const struct admin_call *c, const struct server *s)
 		     probe_code_text(v->code), v->detail[0] != '\0' ? " (" : "", v->detail,
 		     v->detail[0] != '\0' ? ")" : "", v->health, v->rise + v->fall - 1,
 		     (unsigned long long)v->failures);
+}
+
+static void say_agent(const struct admin_call *c, const struct server *s)
+{
+	const struct agent_view *v = s->agent_view;
+
+	if (v == NULL)
+		return;
+	if (s->agent_off)
+		steps_server(c, s, "disabled", "agent: disabled; nothing that it said counts");
+	else
+		steps_server(c, s, probe_code_word(v->code), "agent: %s%s%s%s%s", probe_code_text(v->code),
+			     v->detail[0] != '\0' ? " (" : "", v->detail, v->detail[0] != '\0' ? ")" : "",
+			     agent_counts(s));
 }
 
 static void say_load(const struct admin_call *c, const struct server *s)
@@ -105,7 +133,7 @@ static void say_load(const struct admin_call *c, const struct server *s)
 			     queued);
 	if (failing > 0)
 		steps_server(c, s, "failing", "connects that failed in a row: %d", failing);
-	if (s->weight == 0)
+	if (server_weight_now(s) == 0)
 		steps_server(c, s, "no_weight", "its weight is 0: it takes no new clients");
 }
 
@@ -203,6 +231,7 @@ void admin_why(const struct admin_call *c)
 			continue;
 		say_state(c, b->servers[i]);
 		say_probe(c, b->servers[i]);
+		say_agent(c, b->servers[i]);
 		say_load(c, b->servers[i]);
 	}
 	say_changes(c, one != NULL ? &one : b->servers, one != NULL ? 1 : b->server_count);

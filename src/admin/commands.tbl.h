@@ -61,6 +61,8 @@ COMMAND("set server", "BACKEND/SERVER check-port PORT", "check another port",
 	HAPROXY, ANSWERED, ADMIN, admin_set_server, NEVER, 3, 3)
 COMMAND("set server", "BACKEND/SERVER health up|stopping|down", "set what health checks would find",
 	HAPROXY, ANSWERED, ADMIN, admin_set_server, NEVER, 3, 3)
+COMMAND("set server", "BACKEND/SERVER agent up|down", "as if its agent had said so",
+	HAPROXY, ANSWERED, ADMIN, admin_set_server, NEVER, 3, 3)
 COMMAND("set weight", "BACKEND/SERVER N|N%", "the same",
 	HAPROXY, ANSWERED, ADMIN, admin_set_weight, NEVER, 2, 2)
 COMMAND("set maxconn server", "BACKEND/SERVER N", "set its maxconn, 0 for no limit",
@@ -83,9 +85,9 @@ COMMAND("enable health", "BACKEND/SERVER", "resume its health checks",
 	HAPROXY, ANSWERED, ADMIN, admin_enable_health, NEVER, 1, 1)
 COMMAND("disable health", "BACKEND/SERVER", "suspend its health checks",
 	HAPROXY, ANSWERED, ADMIN, admin_disable_health, NEVER, 1, 1)
-COMMAND("enable agent", "BACKEND/SERVER", "refused: no server has an agent",
+COMMAND("enable agent", "BACKEND/SERVER", "ask its agent again, whose answers count from now on",
 	HAPROXY, ANSWERED, ADMIN, admin_enable_agent, NEVER, 1, 1)
-COMMAND("disable agent", "BACKEND/SERVER", "does nothing: no server has an agent",
+COMMAND("disable agent", "BACKEND/SERVER", "ask its agent no more; nothing that it said counts",
 	HAPROXY, ANSWERED, ADMIN, admin_disable_agent, NEVER, 1, 1)
 COMMAND("wait", "DURATION [srv-removable BACKEND/SERVER]", "wait, at most until a server can be deleted",
 	HAPROXY, WAIT, ADMIN, NULL, NEVER, 1, 3)

@@ -149,7 +149,8 @@ static void tell_drains(const struct backend *b)
 {
 	for (size_t i = 0; i < b->server_count; i++) {
 		struct server *s = b->servers[i];
-		const bool ends = b->config->drain == CONFIG_DRAIN_IDLE && s->admin != SERVER_ADMIN_READY;
+		const bool ends = b->config->drain == CONFIG_DRAIN_IDLE &&
+				  server_admin_now(s) != SERVER_ADMIN_READY;
 
 		if (ends && !s->told_to_drain)
 			live_end_sessions(b->live, s->slot, true);

@@ -112,6 +112,7 @@ bool run_time_stays(const struct server *s, enum server_mark what, const struct 
 	case SERVER_MARK_HEALTH: /* one that is not checked any more is up: the prober sees to it */
 		return next->check || !was->check;
 	case SERVER_MARK_AGENT:
+		return (next->check_agent.port == 0) == (was->check_agent.port == 0);
 	case SERVER_MARKS:
 		break;
 	}
@@ -185,6 +186,8 @@ void overrides_meet(struct server *s, const struct config_server *now)
 		s->check_port = 0;
 	if (!run_time_stays(s, SERVER_MARK_CHECKS, now, backend))
 		s->checks_off = false;
+	if (!run_time_stays(s, SERVER_MARK_AGENT, now, backend))
+		s->agent_off = false;
 	if (s->added)
 		adopt(s);
 }

@@ -52,7 +52,7 @@ static void add_all(struct roster *r, const struct backend *b)
 	for (size_t i = 0; i < b->server_count; i++) {
 		struct server *s = b->servers[i];
 
-		if (s->admin == SERVER_ADMIN_READY && weight_of(s) > 0 &&
+		if (server_admin_now(s) == SERVER_ADMIN_READY && weight_of(s) > 0 &&
 		    server_addr(s) != NULL)
 			add_entry(r, s);
 	}
@@ -136,7 +136,7 @@ struct roster_room roster_room_of(const struct backend *b, unsigned tables, size
 	if (!(tables & ROSTER_RING))
 		return room;
 	for (size_t i = 0; i < b->server_count; i++)
-		points += (size_t)b->servers[i]->weight * ROSTER_RING_POINTS + 1;
+		points += (size_t)server_weight_now(b->servers[i]) * ROSTER_RING_POINTS + 1;
 	room.points = roster_points_max(points, room.servers) + 1;
 	return room;
 }

@@ -46,7 +46,8 @@ static unsigned halvings_of(const struct backend *b)
 	for (;; halvings++) {
 		points = 0;
 		for (size_t i = 0; i < b->server_count; i++)
-			points += points_of((uint64_t)b->servers[i]->weight * SERVER_WEIGHT_SCALE, halvings);
+			points += points_of(
+				(uint64_t)server_weight_now(b->servers[i]) * SERVER_WEIGHT_SCALE, halvings);
 		/* With one point per server nothing is left to halve. */
 		if (points <= ROSTER_RING_MAX || points == b->server_count)
 			return halvings;

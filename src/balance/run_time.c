@@ -255,3 +255,11 @@ void run_time_set_agent(struct server_updates *u, struct server *s, bool enabled
 	s->agent_off = !enabled;
 	checks_changed(u, s, SERVER_MARK_AGENT, by);
 }
+
+void run_time_say_agent(struct server_updates *u, struct server *s, bool up, const char *cause)
+{
+	struct server_agent next = s->agent;
+
+	next.down = !up;
+	server_updates_set_agent(u, s, &next, cause);
+}

@@ -75,6 +75,35 @@ unsigned server_weight_in_effect(const struct server *s)
 	       SERVER_WEIGHT_SCALE;
 }
 
+/* ---- what the administrator and the agent want ---- */
+
+enum server_admin server_admin_now(const struct server *s)
+{
+	return s->admin != SERVER_ADMIN_READY ? s->admin : s->agent.admin;
+}
+
+bool server_is_out_by_agent(const struct server *s)
+{
+	return s->admin == SERVER_ADMIN_READY && s->agent.admin != SERVER_ADMIN_READY;
+}
+
+unsigned server_weight_now(const struct server *s)
+{
+	unsigned weight;
+
+	if (!s->agent.has_percent || s->weight != s->config->weight)
+		return s->weight;
+	weight = s->weight * s->agent.percent / 100;
+	return weight < SERVER_WEIGHT_MAX ? weight : SERVER_WEIGHT_MAX;
+}
+
+unsigned server_maxconn_now(const struct server *s)
+{
+	return s->agent.has_maxconn && s->maxconn == s->config->maxconn ? s->agent.maxconn : s->maxconn;
+}
+
+/* ---- words ---- */
+
 static const struct {
 	const char *text;
 	const char *word;

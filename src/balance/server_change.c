@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * server_change.c - changes a server: by the administrator, health checks, name resolution, time.
+ * server_change.c - changes a server: by the administrator, health checks, its agent, name resolution, time.
  *
  * Computes state, weight and limit and publishes them with a new roster, or reverts everything if there is no
  * memory for one. Each change of state, weight or limit is one line in the log and in the server's history; a
@@ -26,10 +26,14 @@
 struct before {
 	enum server_state state;
 	enum server_admin admin;
+	struct server_agent agent;
 	bool healthy;
 	bool stopping;
 	unsigned weight;
 	unsigned maxconn;
+	enum server_admin admin_now; /* and the next two: with what the agent has said */
+	unsigned weight_now;
+	unsigned maxconn_now;
 	unsigned eweight;
 	unsigned limit;
 	uint64_t key;
@@ -46,13 +50,15 @@ static enum server_state present_state(const struct server *s)
 
 static enum server_state state_of(const struct server *s)
 {
-	if (s->admin == SERVER_ADMIN_MAINT)
+	const enum server_admin admin = server_admin_now(s);
+
+	if (admin == SERVER_ADMIN_MAINT)
 		return SERVER_MAINT;
 	if (server_addr(s) == NULL)
 		return SERVER_UNRESOLVED;
-	if (!s->healthy)
+	if (!s->healthy || s->agent.down)
 		return SERVER_DOWN;
-	return s->admin == SERVER_ADMIN_DRAIN || s->stopping ? SERVER_DRAIN : SERVER_UP;
+	return admin == SERVER_ADMIN_DRAIN || s->stopping ? SERVER_DRAIN : SERVER_UP;
 }
 
 /* As HAProxy stores it: whole seconds, rounded up. */
@@ -95,15 +101,16 @@ static unsigned eweight_of(const struct server *s)
 
 	if (is_slow(s, s->slow_at_ns) && weight_grows(&s->backend->balance))
 		sixteenths = (sixteenths * slow_elapsed_s(s, s->slow_at_ns) + whole_s) / whole_s;
-	return s->weight * (unsigned)sixteenths;
+	return server_weight_now(s) * (unsigned)sixteenths;
 }
 
 static unsigned limit_of(const struct server *s)
 {
 	const uint64_t percent = server_throttle(s, s->slow_at_ns);
-	const uint64_t limit = s->maxconn * percent / 100;
+	const unsigned maxconn = server_maxconn_now(s);
+	const uint64_t limit = maxconn * percent / 100;
 
-	return s->maxconn > 0 && limit == 0 ? 1 : (unsigned)limit;
+	return maxconn > 0 && limit == 0 ? 1 : (unsigned)limit;
 }
 
 unsigned server_throttle(const struct server *s, int64_t now_ns)
@@ -166,10 +173,14 @@ static struct before remember(const struct server *s)
 	return (struct before){
 		.state = present_state(s),
 		.admin = s->admin,
+		.agent = s->agent,
 		.healthy = s->healthy,
 		.stopping = s->stopping,
 		.weight = s->weight,
 		.maxconn = s->maxconn,
+		.admin_now = server_admin_now(s),
+		.weight_now = server_weight_now(s),
+		.maxconn_now = server_maxconn_now(s),
 		.eweight = atomic_load_explicit(&s->eweight, memory_order_relaxed),
 		.limit = atomic_load_explicit(&s->limit, memory_order_relaxed),
 		.key = s->key,
@@ -187,7 +198,7 @@ static void publish_runtime(struct server *s, enum server_state state, unsigned 
 							 * count exactly */
 	atomic_store(&s->limit, limit);
 	atomic_store_explicit(&s->eweight, eweight, memory_order_relaxed);
-	atomic_store_explicit(&s->drains, s->admin != SERVER_ADMIN_READY, memory_order_relaxed);
+	atomic_store_explicit(&s->drains, server_admin_now(s) != SERVER_ADMIN_READY, memory_order_relaxed);
 	atomic_store_explicit(&s->state, (int)state, memory_order_release);
 	s->owner->usable += takes_new(s);
 	s->owner->usable -= took_new;
@@ -196,6 +207,7 @@ static void publish_runtime(struct server *s, enum server_state state, unsigned 
 static void take_back(struct server *s, const struct before *b)
 {
 	s->admin = b->admin;
+	s->agent = b->agent;
 	s->healthy = b->healthy;
 	s->stopping = b->stopping;
 	s->weight = b->weight;
@@ -221,7 +233,7 @@ static void move_slow_start(struct server *s, enum server_state from, enum serve
 static bool needs_roster(const struct server *s, const struct before *b)
 {
 	return atomic_load_explicit(&s->eweight, memory_order_relaxed) != b->eweight || s->key != b->key ||
-	       s->admin != b->admin;
+	       server_admin_now(s) != b->admin_now;
 }
 
 /* `before`: how many servers of the backend were usable. */
@@ -253,10 +265,10 @@ static int update(struct server *s, const struct before *b, const char *cause, i
 	note_usable(s->owner, usable, now_ns);
 	if (to != b->state)
 		report_state(s, b->state, cause, now_ns);
-	if (s->weight != b->weight)
-		report(s, CHANGE_WEIGHT, b->weight, s->weight, cause, now_ns);
-	if (s->maxconn != b->maxconn)
-		report(s, CHANGE_MAXCONN, b->maxconn, s->maxconn, cause, now_ns);
+	if (server_weight_now(s) != b->weight_now)
+		report(s, CHANGE_WEIGHT, b->weight_now, server_weight_now(s), cause, now_ns);
+	if (server_maxconn_now(s) != b->maxconn_now)
+		report(s, CHANGE_MAXCONN, b->maxconn_now, server_maxconn_now(s), cause, now_ns);
 	backend_tell_last_one(s->owner);
 	return 0;
 }
@@ -303,6 +315,14 @@ int server_set_maxconn(struct server *s, unsigned maxconn, const char *cause, in
 	return update(s, &b, cause, now_ns);
 }
 
+int server_set_agent(struct server *s, const struct server_agent *agent, const char *cause, int64_t now_ns)
+{
+	const struct before b = remember(s);
+
+	s->agent = *agent;
+	return update(s, &b, cause, now_ns);
+}
+
 int server_move_to(struct server *s, const struct addr *a, const char *cause)
 {
 	const struct before b = remember(s);
@@ -345,7 +365,7 @@ int64_t server_slowstart_step(struct server *s, int64_t now_ns)
 void server_begin_state(struct server *s)
 {
 	atomic_init(&s->eweight, eweight_of(s));
-	atomic_init(&s->drains, s->admin != SERVER_ADMIN_READY);
+	atomic_init(&s->drains, server_admin_now(s) != SERVER_ADMIN_READY);
 	atomic_init(&s->limit, limit_of(s));
 	atomic_init(&s->state, (int)state_of(s));
 }

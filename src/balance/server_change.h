@@ -32,6 +32,8 @@ int server_set_admin(struct server *s, enum server_admin admin, const char *caus
 int server_set_weight(struct server *s, unsigned weight, const char *cause, int64_t now_ns);
 /* 0 = no limit. */
 int server_set_maxconn(struct server *s, unsigned maxconn, const char *cause, int64_t now_ns);
+/* What its agent has said. */
+int server_set_agent(struct server *s, const struct server_agent *agent, const char *cause, int64_t now_ns);
 /* Advances its slow start; returns when to call again (monotonic), or CLOCK_NEVER when it is over or there is
  * none (HAProxy: every max(1 s, slowstart / 20)). A slow start begins when the server leaves SERVER_DOWN or
  * SERVER_MAINT: call it then. */

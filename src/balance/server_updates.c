@@ -122,6 +122,23 @@ void server_updates_set_health(struct server_updates *u, struct server *s, bool 
 	updates_wake_for_slowstart(u, s);
 }
 
+void server_updates_set_agent(struct server_updates *u, struct server *s, const struct server_agent *agent,
+			      const char *cause)
+{
+	const enum server_admin before = server_admin_now(s);
+	const bool goes_down = agent->down && !s->agent.down;
+	int err;
+
+	updates_hold(u, s->owner);
+	err = server_set_agent(s, agent, cause, clock_mono_ns());
+	check(err == 0); /* as above */
+	if (goes_down)
+		TELL(u, agent_down, s);
+	if (server_admin_now(s) != before)
+		TELL(u, admin_set, s);
+	updates_wake_for_slowstart(u, s);
+}
+
 int server_updates_set_addr(struct server_updates *u, struct server *s, const struct addr *a)
 {
 	if (s->moved != NULL) {
@@ -186,18 +203,23 @@ int server_updates_force_health(struct server_updates *u, struct server *s, enum
 				const char *cause)
 {
 	const int64_t now_ns = clock_mono_ns();
+	const bool was_down = s->agent.down;
 	int err;
 
-	if (s->admin == SERVER_ADMIN_MAINT)
+	if (server_admin_now(s) == SERVER_ADMIN_MAINT)
 		return 0;
 	begin_change(u, s);
+	if (health != SERVER_HEALTH_DOWN)
+		s->agent.down = false; /* as in HAProxy, until the agent says it once more */
 	if (health == SERVER_HEALTH_STOPPING)
 		err = server_set_stopping(s, cause, now_ns);
 	else
 		err = server_set_health(s, health == SERVER_HEALTH_UP, cause, now_ns);
 	err = put_in_force(u, s, err);
-	if (err && err != -EAGAIN)
+	if (err && err != -EAGAIN) {
+		s->agent.down = was_down;
 		return err;
+	}
 	TELL(u, health_set, s);
 	updates_wake_for_slowstart(u, s);
 	return err;

@@ -45,6 +45,8 @@
 #define MEMBER_OPT_TEXT(member)	      TEXT(member)
 #define MEMBER_OPT_USER_NAME(member)  TEXT(member)
 #define MEMBER_OPT_GROUP_NAME(member) TEXT(member)
+#define MEMBER_OPT_BYTES_TEXT(member) TEXT(member)
+#define MEMBER_OPT_AGENT(member)      INNER(config_agent, member)
 
 STRUCT(addr)
 VALUE(len)
@@ -105,6 +107,11 @@ END
 STRUCT(config_sources)
 ITEMS(addr, list, count)
 VALUE(client)
+END
+
+STRUCT(config_agent)
+VALUE(port)
+INNER(addr, addr)
 END
 
 STRUCT(config_server)

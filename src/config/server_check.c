@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * server_check.c - the health check of one server.
+ * server_check.c - the health check of one server, and its agent.
  *
  * A time or count of 0 on the server's line stands for that of its section. Any thread.
  */
 #include "weir/config/server_check.h"
+
+#include <string.h>
 
 struct config_check config_server_check(const struct config_backend *b, const struct config_server *s)
 {
@@ -23,4 +25,30 @@ struct config_check config_server_check(const struct config_backend *b, const st
 	if (s->check_fall != 0)
 		c.fall = s->check_fall;
 	return c;
+}
+
+struct config_check config_server_agent_check(const struct config_backend *b, const struct config_server *s,
+					      struct config_check_step *say)
+{
+	char *text = s->check_agent_send != NULL ? s->check_agent_send : b->check_agent_send;
+	int64_t interval_ns = s->check_agent_interval_ns;
+
+	if (interval_ns == 0)
+		interval_ns = b->check_agent_interval_ns;
+	if (interval_ns == 0)
+		interval_ns = config_server_check(b, s).interval_ns;
+	*say = (struct config_check_step){
+		.bytes = (uint8_t *)text,
+		.len = text != NULL ? strlen(text) : 0,
+	};
+	return (struct config_check){
+		.kind = CONFIG_CHECK_AGENT,
+		.proxy = CONFIG_CHECK_PROXY_OFF,
+		.steps = say,
+		.step_count = text != NULL,
+		.interval_ns = interval_ns,
+		.timeout_ns = b->check.timeout_ns,
+		.rise = 1,
+		.fall = 1,
+	};
 }

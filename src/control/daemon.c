@@ -202,6 +202,7 @@ static void begin_drain(struct daemon *d, const char *why)
 	reload_stop(&d->reloading.reload);
 	engine_drain(&d->engine, clock_mono_ns());
 	prober_drain(d->prober);
+	agents_drain(d->agents);
 	if (limit_ns > 0) {
 		ev_timer_set(&d->hard_stop, (double)limit_ns / (double)NS_PER_SEC, 0.);
 		ev_timer_start(d->loop, &d->hard_stop);
@@ -283,6 +284,7 @@ static void finish(struct daemon *d)
 	newcomers_stop(&d->newcomers);
 	retiring_stop(&d->retiring);
 	sd_service_close(&d->service);
+	agents_free(d->agents);
 	prober_free(d->prober);
 	resolver_free(d->resolver);
 	web_free(d->web);

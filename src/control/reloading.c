@@ -101,6 +101,7 @@ static int apply_all(struct reloading *r, const struct plan *plan, char *why, si
 		.engine = &d->engine,
 		.updates = &d->updates.updates,
 		.prober = d->prober,
+		.agents = d->agents,
 		.resolver = d->resolver,
 		.log = d->log,
 		.privileges = &d->privileges,

@@ -362,6 +362,8 @@ static int start_services(struct daemon *d)
 	d->figures[6].from = d->resolver;
 	if (d->resolver != NULL)
 		d->prober = prober_new(d->loop, &d->engine, &d->updates.updates, &err);
+	if (d->prober != NULL)
+		d->agents = agents_new(d->loop, &d->engine, &d->updates.updates, &err);
 	return err;
 }
 

@@ -16,6 +16,7 @@
 #include "weir/admin/daemon_state.h"
 #include "weir/control/daemon.h"
 #include "weir/engine/engine.h"
+#include "weir/health/agents.h"
 #include "weir/health/prober.h"
 #include "weir/host/driver_choice.h"
 #include "weir/host/limits.h"
@@ -74,6 +75,7 @@ struct daemon {
 	struct web *web;           /* owns */
 	struct resolver *resolver; /* owns */
 	struct prober *prober;     /* owns */
+	struct agents *agents;     /* owns */
 	struct ageing ageing;
 	struct tcp_aborts tcp_aborts;
 	struct memory_guard memory;

@@ -191,7 +191,9 @@ enum config_send_proxy probe_header(const struct server *s)
 /* As in HAProxy: a v2 header says LOCAL; a v1 header has the real addresses of the check's connection. */
 static int put_header(struct probe *p)
 {
-	const enum config_send_proxy version = probe_header(p->server);
+	/* As in HAProxy, an agent gets none. */
+	const enum config_send_proxy version = p->line != NULL ? CONFIG_SEND_PROXY_OFF
+							       : probe_header(p->server);
 	struct proxy_send send = {.version = 2, .local = true};
 	struct addr src = {.len = sizeof(src.un)};
 	ssize_t n;
@@ -393,10 +395,21 @@ static void on_probe_io(struct ev_loop *loop, struct ev_io *io, int revents)
 		probe_steps_run(p);
 }
 
+/* What is to be asked now; `say` is lent to it. */
+static struct config_check question_of(const struct probe *p, struct config_check_step *say)
+{
+	const struct server *s = p->server;
+
+	if (p->line != NULL)
+		return config_server_agent_check(s->backend, s->config, say);
+	return config_server_check(s->backend, s->config);
+}
+
 /* Copies what to ask, unless it is the same as before. 0 or -ENOMEM. */
 static int prepare_question(struct probe *p)
 {
-	const struct config_check now = config_server_check(p->server->backend, p->server->config);
+	struct config_check_step say;
+	const struct config_check now = question_of(p, &say);
 	int err;
 
 	if (p->check != NULL && config_check_same(p->check, &now) && probe_steps_fit(p))
@@ -444,6 +457,13 @@ void probe_init(struct probe *p, struct ev_loop *loop, const struct server *s)
 	p->io.data = p;
 	ev_init(&p->timer, on_phase_over);
 	p->timer.data = p;
+}
+
+void probe_init_agent(struct probe *p, struct ev_loop *loop, const struct server *s,
+		      struct agent_line *line)
+{
+	probe_init(p, loop, s);
+	p->line = line;
 }
 
 void probe_forget(struct probe *p)

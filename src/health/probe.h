@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * probe.h - one health check of one server: connect, send, receive, judge, close cleanly.
+ * probe.h - one health check of one server, or one question to its agent: connect, send, receive, judge,
+ * close cleanly.
  *
  * Has at most one socket and one timer, and a copy of what it asks: a check in progress does not notice that
  * the configuration changes. The verdict is reported as soon as it is known. The connection is then closed
@@ -22,6 +23,7 @@
 #include "weir/config/config.h"
 #include "weir/net/proxy.h"
 #include "weir/net/sock.h"
+#include "agent_words.h"
 #include "probe_http.h"
 #include "probe_match.h"
 
@@ -55,6 +57,7 @@ struct probe {
 	struct ev_loop *loop;         /* borrows */
 	const struct server *server;  /* borrows */
 	struct config_check *check;   /* owns: what was asked last; NULL = nothing */
+	struct agent_line *line;      /* borrows; NULL = a health check; or what an agent answers */
 	void (*done)(void *arg, const struct probe_result *result);
 	void *arg;
 
@@ -91,6 +94,10 @@ void probe_init(struct probe *p, struct ev_loop *loop, const struct server *s);
 void probe_free(struct probe *p);
 /* The version of the PROXY header that checks of `s` send. */
 enum config_send_proxy probe_header(const struct server *s);
+/* The same for its agent: a result of CHECKED means that `line` (borrowed likewise) has ended; it has what
+ * was received. */
+void probe_init_agent(struct probe *p, struct ev_loop *loop, const struct server *s,
+		      struct agent_line *line);
 /* Begins a check of `to` (copied), which includes the port to check, with the settings of now. Cuts short a
  * previous check that is still closing. */
 void probe_start(struct probe *p, const struct addr *to);

@@ -43,6 +43,8 @@ static void next_step(struct probe *p)
 		p->step++;
 		p->out = (const uint8_t *)p->request;
 		p->out_len = strlen(p->request);
+	} else if (c->kind == CONFIG_CHECK_AGENT && p->step == c->step_count) {
+		p->phase = PROBE_PHASE_LISTENING;
 	} else if (!http && p->step == c->step_count) {
 		probe_tell(p, PROBE_L7OK, "");
 	} else if (http || c->steps[p->step].expect) {
@@ -126,6 +128,24 @@ static void judge_expect(struct probe *p, enum probe_expected verdict)
 	}
 }
 
+/* What the line says is for the receiver of the result. The rest of the answer does not matter. */
+static void judge_line(struct probe *p)
+{
+	if (p->line->ended)
+		probe_tell(p, PROBE_CHECKED, "");
+	else
+		probe_tell(p, PROBE_L7TOUT, "Ignoring incomplete line from agent");
+}
+
+/* HAProxy's texts. */
+static void judge_end_of_line(struct probe *p)
+{
+	if (p->received == 0)
+		probe_tell(p, PROBE_L7RSP, "empty response from agent");
+	else
+		judge_line(p);
+}
+
 static void take_input(struct probe *p)
 {
 	const uint8_t *data = p->in + p->in_at;
@@ -133,6 +153,12 @@ static void take_input(struct probe *p)
 	enum probe_expected verdict;
 	size_t used = 0;
 
+	if (p->check->kind == CONFIG_CHECK_AGENT) {
+		p->in_at = p->in_len;
+		if (agent_line_push(p->line, data, len))
+			judge_line(p);
+		return;
+	}
 	if (p->check->kind == CONFIG_CHECK_HTTP) {
 		p->in_at = p->in_len;
 		judge_http(p, probe_http_push(&p->http, data, len));
@@ -146,7 +172,9 @@ static void take_input(struct probe *p)
 /* The server has closed, or enough was received. */
 static void take_end(struct probe *p)
 {
-	if (p->check->kind == CONFIG_CHECK_HTTP)
+	if (p->check->kind == CONFIG_CHECK_AGENT)
+		judge_end_of_line(p);
+	else if (p->check->kind == CONFIG_CHECK_HTTP)
 		judge_http(p, probe_http_end(&p->http));
 	else
 		judge_expect(p, probe_expect_end(&p->expects[p->expect_at]));
@@ -289,6 +317,8 @@ void probe_steps_reset(struct probe *p)
 	p->in_at = 0;
 	p->in_len = 0;
 	probe_http_reset(&p->http);
+	if (p->line != NULL)
+		agent_line_reset(p->line);
 	for (size_t i = 0; i < p->expect_count; i++)
 		probe_expect_reset(&p->expects[i]);
 }

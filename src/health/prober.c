@@ -205,7 +205,7 @@ static void on_admin_set(void *arg, struct server *s)
 
 	if (t != NULL)
 		target_take_admin(t);
-	if (s->admin == SERVER_ADMIN_MAINT && (!s->healthy || s->stopping))
+	if (server_admin_now(s) == SERVER_ADMIN_MAINT && (!s->healthy || s->stopping))
 		server_updates_set_health(p->updates, s, true, "in maintenance");
 }
 

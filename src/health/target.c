@@ -53,7 +53,7 @@ static void schedule(struct target *t)
 
 static bool is_in_maintenance(const struct target *t)
 {
-	return t->server->admin == SERVER_ADMIN_MAINT;
+	return server_admin_now(t->server) == SERVER_ADMIN_MAINT;
 }
 
 /* Has the administrator taken it out of the checks? */

@@ -271,13 +271,19 @@ unsigned limits_count_workers(const struct config_global *g)
 	return online > 0 ? (unsigned)online : 1;
 }
 
+static unsigned count_probes(const struct config_backend *b, const struct config_server *s)
+{
+	return (unsigned)(b->check.kind != CONFIG_CHECK_OFF && s->check) +
+	       (unsigned)(s->check_agent.port != 0);
+}
+
 unsigned limits_count_probes(const struct config *c)
 {
 	unsigned n = 0;
 
 	for (size_t b = 0; b < c->backend_count; b++)
 		for (size_t i = 0; i < c->backends[b].server_count; i++)
-			n += c->backends[b].check.kind != CONFIG_CHECK_OFF && c->backends[b].servers[i].check;
+			n += count_probes(&c->backends[b], &c->backends[b].servers[i]);
 	return n;
 }
 

@@ -39,7 +39,7 @@ static size_t count_usable(const struct backend *b)
 	size_t usable = 0;
 
 	for (size_t i = 0; i < b->server_count; i++)
-		usable += server_usable(b->servers[i]) && b->servers[i]->weight > 0 ? 1 : 0;
+		usable += server_usable(b->servers[i]) && server_weight_now(b->servers[i]) > 0 ? 1 : 0;
 	return usable;
 }
 

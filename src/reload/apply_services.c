@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * apply_services.c - what health checks and name lookups need for the servers of a plan.
+ * apply_services.c - what health checks, agents and name lookups need for the servers of a plan.
  *
  * Owns the counts. Control thread.
  */
@@ -14,6 +14,13 @@ static void settle_probes(struct work *w, struct step *s)
 }
 
 static const struct step_way probes = {STEP_PROBES, settle_probes, settle_probes};
+
+static void settle_agents(struct work *w, struct step *s)
+{
+	agents_settle(w->parts->agents, s->count);
+}
+
+static const struct step_way agents = {STEP_AGENTS, settle_agents, settle_agents};
 
 static void settle_names(struct work *w, struct step *s)
 {
@@ -34,15 +41,29 @@ static bool may_be_checked(const struct plan_backend *b, const struct plan_serve
 	return s->live->config->check || (s->config != NULL && s->config->check);
 }
 
+/* Its line alone says so, with what it has from its section. */
+static bool gets_agent(const struct plan_server *s)
+{
+	return s->live != NULL && s->live->agent_view == NULL && s->config != NULL &&
+	       s->config->check_agent.port != 0;
+}
+
 struct services {
-	size_t checks, names;
+	size_t checks, agents, names;
 };
 
 /* A server keeps its address, so that only one that is added can bring a name. */
 static void count_added(const struct config_backend *b, const struct config_server *s, struct services *n)
 {
 	n->checks += b->check.kind != CONFIG_CHECK_OFF && s->check;
+	n->agents += s->check_agent.port != 0;
 	n->names += s->addr.kind == ADDR_NAME;
+}
+
+static void count_kept(const struct plan_backend *b, const struct plan_server *s, struct services *n)
+{
+	n->checks += may_be_checked(b, s);
+	n->agents += gets_agent(s);
 }
 
 static void count_in(const struct plan_backend *b, struct services *n)
@@ -53,7 +74,7 @@ static void count_in(const struct plan_backend *b, struct services *n)
 		if (s->what == PLAN_ADDED)
 			count_added(b->config, s->config, n);
 		else
-			n->checks += may_be_checked(b, s);
+			count_kept(b, s, n);
 	}
 }
 
@@ -80,6 +101,10 @@ int work_prepare_services(struct work *w)
 	if (err)
 		return work_refuse(w, err, "cannot check %zu more servers", n.checks);
 	work_add(w, &probes)->count = n.checks;
+	err = agents_prepare(w->parts->agents, n.agents);
+	if (err)
+		return work_refuse(w, err, "cannot ask the agents of %zu more servers", n.agents);
+	work_add(w, &agents)->count = n.agents;
 	err = resolver_prepare(w->parts->resolver, n.names);
 	if (err)
 		return work_refuse(w, err, "cannot look up the names of %zu more servers", n.names);

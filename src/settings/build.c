@@ -438,6 +438,8 @@ static void finish_servers(struct arena *a, struct proxy *p)
 
 		if (setting_find_word(a, words, IN_SERVER, "check") == NULL)
 			p->servers[i].check = probed;
+		if (setting_find_word(a, words, IN_SERVER, "check-agent") == NULL)
+			p->servers[i].check_agent = p->set.check_agent;
 		if (setting_find_word(a, words, IN_SERVER, "send-proxy") == NULL)
 			p->servers[i].send_proxy = p->set.send_proxy;
 	}

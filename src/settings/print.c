@@ -262,15 +262,27 @@ static void print_binds(struct printer *p, const struct config_frontend *f)
 	}
 }
 
+static bool is_agent_of_section(const struct config_backend *b, const struct config_server *server)
+{
+	const struct config_agent *a = &server->check_agent, *of = &b->check_agent;
+
+	return a->port == of->port && a->addr.len == of->addr.len &&
+	       (a->addr.len == 0 || addr_equal(&a->addr, &of->addr));
+}
+
 /* Settings that a server inherits from its section are not repeated. */
 static void print_server_words(const struct config_backend *b, const struct config_server *server, FILE *out)
 {
 	struct config_server own = *server;
 
 	own.check = false;
+	if (is_agent_of_section(b, server))
+		memset(&own.check_agent, 0, sizeof(own.check_agent));
 	setting_print_words(IN_SERVER, &own, out);
 	if (b->check.kind != CONFIG_CHECK_OFF && !server->check)
 		fputs(" check=off", out);
+	if (b->check_agent.port != 0 && server->check_agent.port == 0)
+		fputs(" check-agent=off", out);
 }
 
 void config_print_server(const struct config_backend *b, const struct config_server *server, FILE *out)

@@ -120,6 +120,11 @@ int setting_parse_check_expect(const struct setting *s, void *field);
 int setting_parse_check_host(const struct setting *s, void *field);
 /* Replaces escapes (\r \n \t \0 \\ \" \xHH) by their bytes; the result is also NUL-terminated. */
 int setting_unescape(const struct setting *s, const struct word *w, uint8_t **bytes, size_t *len);
+/* The agent of a server, in setting_agent.c. */
+int setting_parse_agent(const struct setting *s, void *field);
+void setting_print_agent(const void *field, const struct option *option, FILE *out);
+int setting_parse_bytes_text(const struct setting *s, void *field);
+void setting_print_bytes_text(const void *field, const struct option *option, FILE *out);
 /* Prints text, in quotes, that setting_unescape() reads back. `literal`: also escapes a first byte that would
  * have a special meaning. */
 void setting_print_bytes_quoted(const uint8_t *bytes, size_t len, bool literal, FILE *out);

@@ -18,7 +18,8 @@ static char *copy_text(struct arena *a, const char *text)
 
 static bool is_text(const struct option *o)
 {
-	return o->type == OPT_TEXT || o->type == OPT_USER_NAME || o->type == OPT_GROUP_NAME;
+	return o->type == OPT_TEXT || o->type == OPT_USER_NAME || o->type == OPT_GROUP_NAME ||
+	       o->type == OPT_BYTES_TEXT;
 }
 
 /* Copies the texts in `base` of the options of `sections`. */

@@ -144,15 +144,37 @@ static void warn_word(struct build *b, const struct proxy *p, size_t i, const ch
 	diag_hint(b->diag, "%s", hint);
 }
 
+static void validate_no_agent(struct build *b, const struct proxy *p, size_t i)
+{
+	static const char *const keys[] = {"check-agent-interval", "check-agent-send"};
+
+	for (size_t k = 0; k < ARRAY_LEN(keys); k++)
+		warn_word(b, p, i, keys[k], "this server has no agent", "add check-agent=PORT");
+}
+
+static void refuse_agent_of_unix(struct build *b, const struct proxy *p, size_t i)
+{
+	diag_error(b->diag, DIAG_CONFLICT, p->server_at[i],
+		   "the agent of '%s' has no address: the server is a Unix socket", p->servers[i].name);
+	diag_hint(b->diag, "add check-agent=IP:PORT, or check-agent=off, to this server");
+}
+
 static void validate_server(struct build *b, const struct proxy *p, size_t i)
 {
-	static const char *const check_keys[] = {"check-port", "check-interval", "check-fast",
-						 "check-down", "check-rise",	 "check-fall"};
+	static const char *const check_keys[] = {"check-port", "check-fast", "check-down",
+						 "check-rise", "check-fall"};
 	const struct config_server *s = &p->servers[i];
 
 	if (s->maxqueue > 0 && s->maxconn == 0)
 		warn_word(b, p, i, "maxqueue", "without 'maxconn' no client waits",
 			  "add maxconn=N to this server");
+	if (s->check_agent.port == 0)
+		validate_no_agent(b, p, i);
+	else if (s->addr.kind == ADDR_UNIX && s->check_agent.addr.len == 0)
+		refuse_agent_of_unix(b, p, i);
+	if (s->check_agent.port == 0 && !s->check)
+		warn_word(b, p, i, "check-interval", "this server is not health-checked",
+			  "add the word check");
 	for (size_t k = 0; k < ARRAY_LEN(check_keys) && !s->check; k++)
 		warn_word(b, p, i, check_keys[k], "this server is not health-checked", "add the word check");
 	if (s->send_proxy != CONFIG_SEND_PROXY_V2)
@@ -178,18 +200,37 @@ static void validate_first(struct build *b, const struct proxy *p)
 	}
 }
 
+static bool any_agent(const struct proxy *p)
+{
+	for (size_t i = 0; i < p->server_count; i++)
+		if (p->servers[i].check_agent.port != 0)
+			return true;
+	return false;
+}
+
+static void validate_agents(struct build *b, struct proxy *p)
+{
+	static const char *const keys[] = {"check-agent-interval", "check-agent-send"};
+
+	for (size_t i = 0; i < ARRAY_LEN(keys) && !any_agent(p); i++)
+		no_effect(b, p, keys[i], "no server has an agent", "add a line such as: check-agent = 9000");
+}
+
 /* Options that control health checks or their consequences. */
 static void validate_checks(struct build *b, struct proxy *p)
 {
 	static const char hint[] = "add a line such as: check = tcp";
-	static const char *const keys[] = {"check-interval", "check-fast", "check-down",     "check-timeout",
-					   "check-rise",     "check-fall", "on-marked-down", "panic"};
+	static const char *const keys[] = {"check-fast", "check-down", "check-rise", "check-fall"};
+	/* An agent has a use for these. */
+	static const char *const common[] = {"check-interval", "check-timeout", "on-marked-down", "panic"};
 
 	if (p->set.check.kind != CONFIG_CHECK_OFF)
 		return;
 	no_effect(b, p, "observe", "without a check no server would come up again", hint);
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
 		no_effect(b, p, keys[i], "no server is health-checked", hint);
+	for (size_t i = 0; i < ARRAY_LEN(common) && !any_agent(p); i++)
+		no_effect(b, p, common[i], "no server is health-checked", hint);
 }
 
 /* May a connection wait in the queue of this backend? */
@@ -225,6 +266,7 @@ static void validate_back(struct build *b, struct proxy *p)
 	if (p->set.balance.algorithm == CONFIG_BALANCE_FIRST)
 		validate_first(b, p);
 	validate_checks(b, p);
+	validate_agents(b, p);
 	for (size_t i = 0; i < ARRAY_LEN(queue_keys) && !has_queue(b, p); i++)
 		no_effect(b, p, queue_keys[i], "no server has a 'maxconn' to wait for",
 			  "add maxconn=N to the servers");

@@ -31,9 +31,9 @@ static void add_current(const struct server *s, struct backend_sum *to)
 {
 	if (atomic_load_explicit(&s->in_roster, memory_order_relaxed)) {
 		to->weight += server_weight_in_effect(s);
-		to->uweight += s->weight;
+		to->uweight += server_weight_now(s);
 	}
-	if (!server_usable(s) || s->weight == 0)
+	if (!server_usable(s) || server_weight_now(s) == 0)
 		return;
 	to->active += !s->config->backup;
 	to->backup += s->config->backup;

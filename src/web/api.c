@@ -110,6 +110,24 @@ static void put_check(struct json *j, const struct probe_view *v)
 	json_object_end(j);
 }
 
+static void put_agent(struct json *j, const struct server *s)
+{
+	const struct agent_view *v = s->agent_off ? NULL : s->agent_view;
+
+	if (v == NULL) {
+		json_printf(j, "agent", "null");
+		return;
+	}
+	json_object(j, "agent");
+	json_string(j, "code", probe_code_word(v->code));
+	json_string(j, "text", probe_code_text(v->code));
+	json_string(j, "detail", v->detail);
+	json_signed(j, "duration_ms", v->duration_ms);
+	json_string(j, "admin_state", run_time_admin_word(s->agent.admin));
+	json_bool(j, "down", s->agent.down);
+	json_object_end(j);
+}
+
 static void put_server(struct json *j, const struct object *o)
 {
 	const struct addr *a = server_addr(o->s);
@@ -121,6 +139,7 @@ static void put_server(struct json *j, const struct object *o)
 	json_string(j, "admin_state", run_time_admin_word(o->s->admin));
 	json_string(j, "address", a != NULL ? addr_format(a, address) : NULL);
 	put_check(j, o->s->checks_off ? NULL : o->s->probe);
+	put_agent(j, o->s);
 }
 
 static void put_object(void *arg, const struct object *o)

@@ -179,6 +179,16 @@ static void take_check(struct made_row *m, const struct probe_view *v)
 	m->row.is_failing = v->health < full && probe_code_outcome(v->code) == PROBE_OUTCOME_FAILED;
 }
 
+static void add_agent(struct made_row *m, const struct agent_view *v)
+{
+	const size_t used = strlen(m->check);
+	struct text out;
+
+	text_over(&out, m->check + used, sizeof(m->check) - used);
+	text_printf(&out, "%sagent %s%s%s", used > 0 ? "; " : "", probe_code_word(v->code),
+		    v->detail[0] != '\0' ? ", " : "", v->detail);
+}
+
 static void take_server_state(const struct objects *all, struct made_row *m, const struct server *s)
 {
 	const int state = atomic_load_explicit(&s->state, memory_order_acquire);
@@ -194,6 +204,8 @@ static void take_server_state(const struct objects *all, struct made_row *m, con
 	else if (s->probe != NULL && state != SERVER_MAINT)
 		take_check(m, s->probe);
 	m->row.is_failing = m->row.is_failing && state == SERVER_UP;
+	if (s->agent_view != NULL && !s->agent_off)
+		add_agent(m, s->agent_view);
 }
 
 static void take_ports(const struct objects *all, struct made_row *m, const struct server *s)

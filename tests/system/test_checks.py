@@ -10,11 +10,10 @@ import shutil
 import socket
 import subprocess
 import time
-from collections import Counter
 
 import pytest
 
-from harness import process, service
+from harness import checked, process, service
 from harness.timing import PATIENCE, SCALE, stays, wait_until
 
 NO_SERVER = "has no server left"
@@ -48,13 +47,7 @@ def listen(servers, *lines):
 def weir(weir):
     """A daemon whose own descriptors are those that last: a check may be under way when they are counted."""
     def start(*args, **kw):
-        daemon = weir(*args, **kw)
-        lasting = Counter(daemon.baseline["fds"])
-        for _ in range(15):
-            time.sleep(0.01)
-            lasting &= Counter(process.descriptors(daemon.pid))
-        daemon.baseline["fds"] = list(lasting.elements())
-        return daemon
+        return checked.lasting(weir(*args, **kw))
 
     return start
 

@@ -143,7 +143,8 @@ class File:
 FRONT_ONLY = {"maxconn", "rate-limit", "log-sample", "maxconn-per-source", "allow-from", "deny-from",
               "allow-uid", "trusted", "use-backend", "no-server", "unlisten", "timeout-client",
               "timeout-handshake", "default-backend"}
-BACK_ONLY = {"balance", "retries", "redispatch", "resolve-interval", "check", "check-interval", "check-fast",
+BACK_ONLY = {"balance", "retries", "redispatch", "resolve-interval", "check", "check-interval", "check-agent",
+             "check-agent-interval", "check-agent-send", "check-fast",
              "check-down", "check-timeout", "check-rise", "check-fall", "observe", "on-marked-down", "drain",
              "allbackups", "panic", "maxqueue", "timeout-queue", "send-proxy", "timeout-connect",
              "timeout-server"}

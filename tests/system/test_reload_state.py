@@ -128,10 +128,10 @@ def test_the_verdict_of_health_checks_and_their_history(world, weir, peers, fold
                   f"server a = {service.address}\nserver b = {other.address} check=off\n")
     service.die()
     wait_until(lambda: stat(daemon, "app", "a")["status"].startswith("DOWN"), "it is down")
-    before = daemon.ask("show history app/a")
+    before = daemon.ask("show servers history app/a")
     daemon.reload(daemon.config + OTHER, words=())
     assert stat(daemon, "app", "a")["status"].startswith("DOWN")
-    assert daemon.ask("show history app/a").splitlines()[:2] == before.splitlines()[:2]
+    assert daemon.ask("show servers history app/a").splitlines()[:2] == before.splitlines()[:2]
     daemon.reload(daemon.config.replace(OTHER, ""), words=())
     service.close()
 

@@ -95,7 +95,7 @@ void admin_show_generations(const struct admin_call *c); /* admin_wish.c */
 void admin_add_server(const struct admin_call *c); /* B/S ADDRESS W... */
 void admin_del_server(const struct admin_call *c); /* B/S */
 
-/* admin_set.c: there are no agents. */
+/* admin_set.c and admin_agent.c. */
 void admin_enable_health(const struct admin_call *c);  /* B/S */
 void admin_disable_health(const struct admin_call *c); /* B/S */
 void admin_enable_agent(const struct admin_call *c);   /* B/S */

@@ -4,10 +4,11 @@
  *
  * Codes, numbers and texts are HAProxy's (src/check.c, enum healthcheck_status of check-t.h), so that
  * programs that read its `show stat` and `show servers state` can read ours. Only a failure counts against a
- * server: an unknown result means that we lacked resources.
+ * server: an unknown result means that we lacked resources, or that an agent said nothing of its health.
  */
 PROBE_CODE(UNK, "UNK", 0, PROBE_OUTCOME_UNKNOWN, "Unknown")
 PROBE_CODE(INI, "INI", 1, PROBE_OUTCOME_UNKNOWN, "Initializing")
+PROBE_CODE(CHECKED, "CHECKED", 3, PROBE_OUTCOME_UNKNOWN, "No status change")
 PROBE_CODE(SOCKERR, "SOCKERR", 5, PROBE_OUTCOME_UNKNOWN, "Socket error")
 PROBE_CODE(HANA, "HANA", 4, PROBE_OUTCOME_FAILED, "Health analyze")
 PROBE_CODE(L4OK, "L4OK", 6, PROBE_OUTCOME_PASSED, "Layer4 check passed")

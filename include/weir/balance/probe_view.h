@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * probe_view.h - the state of a server's health check, for reports, and its results in HAProxy's words.
+ * probe_view.h - the state of a server's health check and of its agent, for reports, and their results in
+ * HAProxy's words.
  *
- * Written by the prober, read by reports; control thread. The functions: any thread.
+ * Written by the prober and the agents, read by reports; control thread. The functions: any thread.
  */
 #ifndef WEIR_BALANCE_PROBE_VIEW_H
 #define WEIR_BALANCE_PROBE_VIEW_H
@@ -41,6 +42,14 @@ struct probe_view {
 	uint64_t failures; /* chkfail: failed checks, except those of a server that is fully down */
 	uint64_t downs;    /* chkdown: transitions from up to down */
 	bool running;      /* a health check is under way: HAProxy writes "* " before the code */
+};
+
+/* The same of its agent, for HAProxy's agent_status and the columns beside it. */
+struct agent_view {
+	enum probe_code code;
+	char detail[PROBE_DETAIL_MAX]; /* last_agt: "via agent : down (disk full)" */
+	int64_t duration_ms;
+	bool running;
 };
 
 #endif

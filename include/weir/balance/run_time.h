@@ -46,6 +46,8 @@ void run_time_set_check_port(struct server_updates *u, struct server *s, uint16_
 /* Suspends or resumes its health checks, or its agent; observers are told as above. */
 void run_time_set_checks(struct server_updates *u, struct server *s, bool enabled, const struct mark *by);
 void run_time_set_agent(struct server_updates *u, struct server *s, bool enabled, const struct mark *by);
+/* As if its agent had said "up" or "down", until it says something else. */
+void run_time_say_agent(struct server_updates *u, struct server *s, bool up, const char *cause);
 
 /* Does it have another value than the file says? Always true of HEALTH, of which the file says nothing. For
  * a server that was added, the words that it was added with are its file; its state always differs. */

@@ -25,6 +25,7 @@
 
 /* Weights are stored in sixteenths, as in HAProxy (BE_WEIGHT_SCALE), so that a slow start has steps. */
 #define SERVER_WEIGHT_SCALE 16u
+#define SERVER_WEIGHT_MAX   256u
 
 /* The state of a server for new connections: the worst of the three inputs below. */
 enum server_state {
@@ -50,6 +51,19 @@ struct server_move {
 	bool has_found;
 	struct addr found; /* for a server with a name: what that was found to be, for the way back */
 };
+
+/* What its agent has said last of each; all 0 = nothing. Whatever an administrator has set counts more. */
+struct server_agent {
+	enum server_admin admin;
+	bool down;
+	bool has_percent;
+	unsigned percent;  /* of the weight in the file; at most SERVER_PERCENT_MAX */
+	bool has_maxconn;
+	unsigned maxconn;
+};
+
+/* As in HAProxy: the weight is at most 256 all the same. */
+#define SERVER_PERCENT_MAX 25600
 
 struct backend;
 struct name;
@@ -77,7 +91,9 @@ struct server {
 	struct name *name;              /* borrows from the resolver; NULL = its address is not looked up */
 	const struct probe_view *probe; /* borrows from the prober; NULL = not health-checked */
 	uint64_t probe_downs;           /* of health checks that it had before */
-	enum server_admin admin;
+	const struct agent_view *agent_view; /* borrows from the agents; NULL = it has no agent */
+	struct server_agent agent;           /* what counts of it: nothing while it is disabled */
+	enum server_admin admin;             /* as set by the administrator; see server_admin_now() */
 	bool healthy;              /* from its health checks, or set by the administrator; true without any */
 	bool stopping;             /* healthy, but set to take no new connections until a check passes */
 	bool closes;               /* it has left, and its sessions end */
@@ -93,7 +109,7 @@ struct server {
 	/* Control only: what was set at run time in place of the file's words, see run_time.h. */
 	bool added;                /* no file names it */
 	bool checks_off;           /* its health checks are suspended */
-	bool agent_off;            /* so is its agent */
+	bool agent_off;            /* so is its agent, of which nothing counts meanwhile */
 	uint16_t check_port;       /* of its health checks; 0 = as in the file */
 	struct addr *check_addr;   /* owns; of its health checks, the port does not count; NULL = its own */
 	struct server_move *moved; /* owns; NULL = it is where the file says */
@@ -152,6 +168,13 @@ static inline bool server_addr_meets_itself(const struct addr *a)
 {
 	return container_of(a, struct server_settings, addr)->meets_itself;
 }
+/* State, weight and limit with what its agent has said, unless the administrator has set something else.
+ * Control thread. */
+enum server_admin server_admin_now(const struct server *s);
+unsigned server_weight_now(const struct server *s);
+unsigned server_maxconn_now(const struct server *s);
+/* Is it its agent alone that drains it, or has it in maintenance? */
+bool server_is_out_by_agent(const struct server *s);
 /* Does its state allow new connections? Ignores weight and limit. Any thread. */
 bool server_usable(const struct server *s);
 /* Its weight with slow start, rounded up as in HAProxy, so that a server in slow start has some share. Any

@@ -34,10 +34,12 @@ struct server_updates_loop {
  * removes any. */
 struct server_observer {
 	struct list link;
-	/* The administrator has set the state of `s`, possibly to the same value. */
+	/* The administrator, or the agent, has set the state of `s`, possibly to the same value. */
 	void (*admin_set)(void *arg, struct server *s);
 	/* The same for its health. */
 	void (*health_set)(void *arg, struct server *s);
+	/* It is down from now on because its agent says so, or the administrator for its agent. */
+	void (*agent_down)(void *arg, struct server *s);
 	/* It is there from now on, and in a roster at the end of the turn; has other settings; is there no
 	 * longer: the last call that may name it. For a backend, its servers are told one by one. */
 	void (*server_added)(void *arg, struct server *s);
@@ -92,6 +94,11 @@ void server_updates_unobserve(struct server_observer *o);
 /* From health checks and observation: healthy or not. The server's state changes at once, the roster follows
  * at the end of this turn. Needs no memory. */
 void server_updates_set_health(struct server_updates *u, struct server *s, bool healthy, const char *cause);
+/* From its agent: what it has said so far (copied), or nothing. What an administrator has set counts more.
+ * If its administrative state changes, observers are told as of a change by the administrator. Needs no
+ * memory. */
+void server_updates_set_agent(struct server_updates *u, struct server *s, const struct server_agent *agent,
+			      const char *cause);
 /* From name resolution: gives the server an address (copied). The address is used at once, the roster follows
  * at the end of this turn. If the administrator has moved it, the address is for the way back. 0, or -ENOMEM
  * with nothing changed. */

@@ -49,6 +49,14 @@
 #define CONFIG_OPT_TEXT(member)	      char *
 #define CONFIG_OPT_USER_NAME(member)  char *
 #define CONFIG_OPT_GROUP_NAME(member) char *
+#define CONFIG_OPT_BYTES_TEXT(member) char *
+#define CONFIG_OPT_AGENT(member)      struct config_agent
+
+/* Where the agent of a server is. */
+struct config_agent {
+	uint16_t port;    /* 0 = none */
+	struct addr addr; /* with that port; its length is 0 = the address of the server */
+};
 
 #define OPTION_CHOICE(member, ...) enum config_##member { __VA_ARGS__ };
 #include "weir/config/option_members.tbl.h"
@@ -86,7 +94,14 @@ enum config_admin_level {
 #include "weir/config/admin_levels.tbl.h"
 #undef ADMIN_LEVEL
 };
-enum config_check_kind { CONFIG_CHECK_OFF, CONFIG_CHECK_TCP, CONFIG_CHECK_HTTP, CONFIG_CHECK_SEND };
+/* AGENT is never written: server_check.h makes it. */
+enum config_check_kind {
+	CONFIG_CHECK_OFF,
+	CONFIG_CHECK_TCP,
+	CONFIG_CHECK_HTTP,
+	CONFIG_CHECK_SEND,
+	CONFIG_CHECK_AGENT,
+};
 /* The PROXY header of a health check; AUTO: as for sessions, but none if the check goes to another port. */
 enum config_check_proxy {
 	CONFIG_CHECK_PROXY_AUTO,

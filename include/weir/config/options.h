@@ -77,6 +77,8 @@ enum option_type {
 	OPT_CHECK_SEND,	/* struct config_check: one more step, like the next */
 	OPT_CHECK_EXPECT,
 	OPT_CHECK_HOST,	/* char * */
+	OPT_AGENT,	/* struct config_agent: the port, or the address, of an agent; off */
+	OPT_BYTES_TEXT,	/* char *: text with escapes, without a NUL */
 	OPT_PROXY_TLVS,	/* struct config_server: what a PROXY header of version 2 carries */
 	OPT_NETWORKS,	/* struct config_networks */
 	OPT_USERS,	/* struct config_ids */

@@ -266,7 +266,17 @@ OPTION("check-rise", BACK_D, BACK_D, OPT_COUNT, 0, "N", MADE_CHECK(rise), "2", 1
        "Consecutive passed health checks before a server is up.", "check-rise = 2")
 OPTION("check-fall", BACK_D, BACK_D, OPT_COUNT, 0, "N", MADE_CHECK(fall), "3", 1, 1000,
        "Consecutive failed health checks before a server is down.", "check-fall = 3")
-LATER("check-agent", BACK_D, 0, "Query an agent on the server.", "check-agent = 9000")
+OPTION("check-agent", BACK_D, BACK_D, OPT_AGENT, 0, "off | PORT | IP:PORT", MADE_BACK(check_agent), "off",
+       0, 0,
+       "Port, or address, of a program on each server that reports its weight and state, beside 'check'.",
+       "check-agent = 9000")
+OPTION("check-agent-interval", BACK_D, BACK_D, OPT_DURATION, OPT_OR_OFF, "DURATION",
+       MADE_BACK(check_agent_interval_ns), "off", CHECK_MIN_NS, 86400 * NS_PER_SEC,
+       "Time between two questions to an agent; off = check-interval.", "check-agent-interval = 5s")
+OPTION("check-agent-send", BACK_D, BACK_D, OPT_BYTES_TEXT, 0, "TEXT", MADE_BACK(check_agent_send), NULL, 0, 0,
+       "What to send an agent before it answers, with the escapes \\r \\n \\t \\\\ \\\" \\xHH; if unset, "
+       "nothing.",
+       "check-agent-send = \"weight?\\n\"")
 OPTION("observe", BACK_D, BACK_D, OPT_CHOICE, 0, "off|connect",
        MADE_BACK_CHOICE(observe, CONFIG_OBSERVE_OFF, CONFIG_OBSERVE_CONNECT), "off", 0, 0,
        "connect = ten consecutive failed connects for clients count as one failed health check.",
@@ -355,6 +365,18 @@ OPTION("check-down", IN_SERVER, IN_SERVER, OPT_DURATION, OPT_HIDE_ZERO, "DURATIO
        MADE_SERVER(check_down_ns), NULL, CHECK_MIN_NS, 86400 * NS_PER_SEC,
        "Check interval while this server is down; if unset, the section's.",
        "server a = 10.0.0.1:80 check check-down=5s")
+OPTION("check-agent", IN_SERVER, IN_SERVER, OPT_AGENT, OPT_HIDE_ZERO, "off | PORT | IP:PORT",
+       MADE_SERVER(check_agent), NULL, 0, 0,
+       "Port, or address, of the agent of this server; off = none; if unset, the section's.",
+       "server a = 10.0.0.1:80 check-agent=9000")
+OPTION("check-agent-interval", IN_SERVER, IN_SERVER, OPT_DURATION, OPT_HIDE_ZERO, "DURATION",
+       MADE_SERVER(check_agent_interval_ns), NULL, CHECK_MIN_NS, 86400 * NS_PER_SEC,
+       "Time between two questions to the agent of this server; if unset, the section's.",
+       "server a = 10.0.0.1:80 check-agent=9000 check-agent-interval=5s")
+OPTION("check-agent-send", IN_SERVER, IN_SERVER, OPT_BYTES_TEXT, 0, "TEXT",
+       MADE_SERVER(check_agent_send), NULL, 0, 0,
+       "What to send the agent of this server; if unset, the section's.",
+       "server a = 10.0.0.1:80 check-agent=9000 check-agent-send=\"a\\n\"")
 OPTION("check-rise", IN_SERVER, IN_SERVER, OPT_COUNT, OPT_HIDE_ZERO, "N", MADE_SERVER(check_rise), NULL, 1,
        1000, "Consecutive passed health checks before this server is up; if unset, the section's.",
        "server a = 10.0.0.1:80 check check-rise=3")

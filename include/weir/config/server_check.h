@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * server_check.h - the health check of one server: that of its section, with the words of its own line.
+ * server_check.h - the health check of one server, and its agent: those of its section, with the words of its
+ * own line.
  *
  * Any thread.
  */
@@ -12,5 +13,9 @@
 /* What its texts and lists point to belongs to `b`. A server that is checked in a section without `check`, as
  * one that was added at run time may be, gets a TCP check. */
 struct config_check config_server_check(const struct config_backend *b, const struct config_server *s);
+
+/* How its agent is asked: as a check of CONFIG_CHECK_AGENT, whose steps are `say` if something is sent. */
+struct config_check config_server_agent_check(const struct config_backend *b, const struct config_server *s,
+					      struct config_check_step *say);
 
 #endif

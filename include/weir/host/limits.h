@@ -56,7 +56,7 @@ struct limits_wish {
 	unsigned endpoints;
 	unsigned locks; /* lock files of Unix paths */
 	unsigned workers;
-	unsigned probes; /* servers with health checks: one connection each at a time */
+	unsigned probes; /* servers with health checks, and with agents: one connection each at a time */
 	unsigned logs;   /* targets of the log */
 	unsigned web;    /* descriptors of the HTTP endpoint with its clients; 0 = it is closed */
 	unsigned held;   /* clients held until another of the same source ends; they have no reservation */

@@ -13,6 +13,7 @@
 
 #include "weir/balance/server_updates.h"
 #include "weir/engine/engine.h"
+#include "weir/health/agents.h"
 #include "weir/health/prober.h"
 #include "weir/host/limits.h"
 #include "weir/host/privileges.h"
@@ -34,6 +35,7 @@ struct apply_parts {
 	struct engine *engine; /* its workers run */
 	struct server_updates *updates;
 	struct prober *prober;
+	struct agents *agents;
 	struct resolver *resolver;
 	struct logwriter *log; /* started */
 	const struct privileges *privileges;

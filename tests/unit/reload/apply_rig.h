@@ -34,6 +34,7 @@
 struct apply_rig {
 	struct rig rig;
 	struct prober *prober;
+	struct agents *agents;
 	struct resolver *resolver;
 	struct apply_parts parts;
 	struct privileges privileges;
@@ -108,6 +109,8 @@ static inline void apply_rig_open(const char *text)
 	check(rig.resolver != NULL);
 	rig.prober = prober_new(rig.rig.loop, &rig.rig.engine, &rig.rig.updates.updates, &err);
 	check(rig.prober != NULL);
+	rig.agents = agents_new(rig.rig.loop, &rig.rig.engine, &rig.rig.updates.updates, &err);
+	check(rig.agents != NULL);
 	rig.facts = (struct limits_facts){.fds = 20000,
 					  .pipes_privileged = true,
 					  .pipe_max_bytes = 1 << 20,
@@ -117,6 +120,7 @@ static inline void apply_rig_open(const char *text)
 		.engine = &rig.rig.engine,
 		.updates = &rig.rig.updates.updates,
 		.prober = rig.prober,
+		.agents = rig.agents,
 		.resolver = rig.resolver,
 		.log = rig.rig.log,
 		.privileges = &rig.privileges,
@@ -137,6 +141,7 @@ static inline int apply_remove_file(const char *path, const struct stat *st, int
 static inline void apply_rig_close(void)
 {
 	/* A lookup or a check that is under way ends with its owner. */
+	agents_free(rig.agents);
 	prober_free(rig.prober);
 	resolver_free(rig.resolver);
 	rig_close(&rig.rig);

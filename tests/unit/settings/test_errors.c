@@ -24,7 +24,7 @@ static const char ten_mistakes[] = "[global]\n"
 				   "\n"
 				   "[listen two]\n"
 				   "bind = :80\n"  /* 20: bound already */
-				   "check-agent = 9\n" /* 21: later */
+				   "check-agent = x\n" /* 21: not a port */
 				   "server z = 10.0.0.3:80\n";
 
 static void ten_mistakes_are_ten_reports(void **state)
@@ -63,9 +63,10 @@ static void ten_mistakes_are_ten_reports(void **state)
 			    "t.ini:20:8: error: this address is already bound\n"
 			    " 20 | bind = :80\n"
 			    "    |        ^^^ first on line 14\n"
-			    "t.ini:21:1: error: 'check-agent' is not in this version\n"
-			    " 21 | check-agent = 9\n"
-			    "    | ^^^^^^^^^^^\n"
+			    "t.ini:21:15: error: 'check-agent' cannot be 'x'\n"
+			    " 21 | check-agent = x\n"
+			    "    |               ^ write a port (1 to 65535) of each server, an address such "
+			    "as 10.0.0.9:9000, or off\n"
 			    "t.ini: 10 errors, 0 warnings. The running configuration is unchanged.\n");
 	unload(&l);
 }

@@ -23,9 +23,12 @@ static const char everything[] =
 	"[backend app]\n"
 	"balance = source hash=consistent hash-key=address hash-balance-factor=150\n"
 	"server a = 10.0.0.1:80 weight=0 backup disabled maxconn=9 maxqueue=8 slowstart=30s check-port=7\n"
-	"server b = 10.0.0.1:81 send-proxy=off check=off source=10.0.0.2,10.0.0.3:40\n"
+	"server b = 10.0.0.1:81 send-proxy=off check=off source=10.0.0.2,10.0.0.3:40 check-agent=off\n"
+	"check-agent = 9000\ncheck-agent-interval = 7s\ncheck-agent-send = \"a\\\\b\\r\\n\"\n"
 	"server c = [::1]:82 send-proxy=v2 proxy-v2-options=unique-id,pass,crc32c source=::1\n"
 	"server d = 10.0.0.1:83 send-proxy source=client\n"
+	"server e = 10.0.0.1:84 check-agent=[::1]:9000 check-agent-interval=1s check-agent-send=\"e \\x01\"\n"
+	"server f = 10.0.0.1:85 check-agent=9001\n"
 	"allbackups = on\npanic = on\nmaxqueue = 100\ntimeout-queue = 5s\nobserve = connect\n"
 	"on-marked-down = close-sessions\ncheck-interval = 3s\ncheck-fast = 500ms\ncheck-down = 1m\n"
 	"check-timeout = 2s\ncheck-rise = 4\ncheck-fall = 5\ndscp = 0\ndrain = idle\n"
@@ -315,6 +318,25 @@ static void bad_values_are_refused_at_their_place(void **state)
 		assert_refused(rows[i].text, rows[i].where, rows[i].hint, NULL);
 }
 
+static void an_agent_has_a_port_or_an_address(void **state)
+{
+	static const struct {
+		const char *text, *where, *hint;
+	} rows[] = {
+		{IN_A_LISTEN("check-agent = 0"), "t.ini:4:15: ", "write a port (1 to 65535)"},
+		{IN_A_LISTEN("check-agent = 65536"), "t.ini:4:15: ", "write a port (1 to 65535)"},
+		{IN_A_LISTEN("check-agent = host:9000"), "t.ini:4:15: ", "an address such as 10.0.0.9:9000"},
+		{IN_A_LISTEN("check-agent = :9000"), "t.ini:4:15: ", "an address such as 10.0.0.9:9000"},
+		{IN_A_LISTEN("check-agent-send = \"a\\0\""), "t.ini:4:20: ", "without a zero byte"},
+		{"[listen a]\nbind = :1\nserver a = /tmp/x check-agent=9\n", "t.ini:3:8: ",
+		 "add check-agent=IP:PORT"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		assert_refused(rows[i].text, rows[i].where, rows[i].hint, NULL);
+}
+
 /* By the table, so that no spelling of a word gets by. */
 static void words_that_an_address_has_no_use_for_are_refused(void **state)
 {
@@ -355,6 +377,7 @@ int main(void)
 		cmocka_unit_test(sections_take_on_removed_from_global),
 		cmocka_unit_test(defaults_are_those_of_the_contract),
 		cmocka_unit_test(bad_values_are_refused_at_their_place),
+		cmocka_unit_test(an_agent_has_a_port_or_an_address),
 		cmocka_unit_test(words_that_an_address_has_no_use_for_are_refused),
 	};
 
