@@ -98,13 +98,17 @@ static const char *agent_counts(const struct server *s)
 static void say_probe(const struct admin_call *c, const struct server *s)
 {
 	const struct probe_view *v = s->probe;
+	char shared[48] = "";
 
 	if (v == NULL)
 		return;
-	steps_server(c, s, probe_code_word(v->code), "health check: %s%s%s%s, %u of %u, %llu failed",
+	if (v->shared > 0)
+		(void)snprintf(shared, sizeof(shared), ", shared with %u more server%s", v->shared,
+			       v->shared == 1 ? "" : "s"); /* fits */
+	steps_server(c, s, probe_code_word(v->code), "health check: %s%s%s%s, %u of %u, %llu failed%s",
 		     probe_code_text(v->code), v->detail[0] != '\0' ? " (" : "", v->detail,
 		     v->detail[0] != '\0' ? ")" : "", v->health, v->rise + v->fall - 1,
-		     (unsigned long long)v->failures);
+		     (unsigned long long)v->failures, shared);
 }
 
 static void say_agent(const struct admin_call *c, const struct server *s)

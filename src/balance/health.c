@@ -44,6 +44,20 @@ enum health_change health_bad(struct health *h)
 	return was_up && !health_is_up(h) ? HEALTH_WENT_DOWN : HEALTH_SAME;
 }
 
+void health_rescale(struct health *h, unsigned rise, unsigned fall)
+{
+	const bool up = health_is_up(h);
+	const unsigned failures = h->rise + h->fall - 1 - h->health;
+
+	check(rise > 0 && fall > 0);
+	h->rise = rise;
+	h->fall = fall;
+	if (up)
+		h->health = rise + fall - 1 - (failures < fall ? failures : fall - 1);
+	else if (h->health > rise - 1)
+		h->health = rise - 1;
+}
+
 int64_t health_interval_ns(const struct health *h, const struct config_check *c)
 {
 	if (h->health == h->rise + h->fall - 1)

@@ -76,6 +76,16 @@ bool config_check_same(const struct config_check *a, const struct config_check *
 	return same_config_check(a, b);
 }
 
+bool config_sources_same(const struct config_sources *a, const struct config_sources *b)
+{
+	return same_config_sources(a, b);
+}
+
+bool config_tcp_same(const struct config_tcp *a, const struct config_tcp *b)
+{
+	return same_config_tcp(a, b);
+}
+
 bool config_log_same(const struct config_log *a, const struct config_log *b)
 {
 	return same_config_log(a, b);

@@ -101,6 +101,11 @@ void probe_init_agent(struct probe *p, struct ev_loop *loop, const struct server
 /* Begins a check of `to` (copied), which includes the port to check, with the settings of now. Cuts short a
  * previous check that is still closing. */
 void probe_start(struct probe *p, const struct addr *to);
+/* Is a check in progress, so that a result will follow? */
+static inline bool probe_is_busy(const struct probe *p)
+{
+	return p->phase != PROBE_PHASE_IDLE && p->phase != PROBE_PHASE_PARTING;
+}
 /* Ends a check in progress without a result. */
 void probe_stop(struct probe *p);
 /* The same, and forgets what was asked. */

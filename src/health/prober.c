@@ -281,6 +281,8 @@ struct prober *prober_new(struct ev_loop *loop, struct engine *e, struct server_
 	p->updates = u;
 	list_init(&p->targets);
 	list_init(&p->spares);
+	for (size_t i = 0; i < ARRAY_LEN(p->places); i++)
+		list_init(&p->places[i]);
 	ev_init(&p->spread, on_spread_due);
 	p->spread.data = p;
 	p->observer = (struct server_observer){

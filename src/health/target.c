@@ -15,6 +15,7 @@
 #include "weir/config/same.h"
 #include "weir/config/server_check.h"
 #include "weir/engine/server_sock.h"
+#include "sharing.h"
 
 /* Waits are up to this much shorter than configured, so that many checks, or many machines, do not fall into
  * step. They are never longer: a dead server is out within fall x interval. */
@@ -35,18 +36,22 @@ static void start_timer(struct target *t, int64_t wait_ns)
 	ev_timer_start(t->owner->loop, &t->timer);
 }
 
-static int64_t shortened(struct target *t, int64_t ns)
+/* By how much a wait is shorter. */
+static int64_t draw(struct target *t)
 {
-	const int64_t thousandths = (int64_t)(hash_nth(t->seed, t->waits++) % (JITTER_PERCENT * 10 + 1));
+	return (int64_t)(hash_nth(t->seed, t->waits++) % (JITTER_PERCENT * 10 + 1));
+}
 
+static int64_t shortened(int64_t ns, int64_t thousandths)
+{
 	return ns - ns / 1000 * thousandths;
 }
 
 /* The interval runs from start to start: a slow check does not delay the next one. */
-static void schedule(struct target *t)
+static void schedule(struct target *t, int64_t thousandths)
 {
 	const struct config_check how = target_check(t->server);
-	const int64_t wait_ns = shortened(t, health_interval_ns(&t->health, &how));
+	const int64_t wait_ns = shortened(health_interval_ns(&t->health, &how), thousandths);
 
 	start_timer(t, t->began_ns + wait_ns - clock_mono_ns());
 }
@@ -72,9 +77,13 @@ static bool is_needed(const struct target *t)
 
 static void stop_probing(struct target *t)
 {
+	const bool was_asking = probe_is_busy(&t->probe);
+
 	ev_timer_stop(t->owner->loop, &t->timer);
 	probe_stop(&t->probe);
 	t->view.running = false;
+	if (was_asking)
+		sharing_break(t);
 }
 
 /* As configured; 0 = that of its address. */
@@ -109,12 +118,13 @@ static void begin_probe(struct target *t)
 	t->began_ns = clock_mono_ns();
 	/* Its name has no address yet, or no client needs it now. Either may change before the next time. */
 	if (a == NULL || !is_needed(t)) {
-		schedule(t);
+		schedule(t, draw(t));
 		return;
 	}
 	t->asked = addr_to_probe(t->server, a);
 	t->view.running = true;
-	probe_start(&t->probe, &t->asked);
+	if (!sharing_waits(t))
+		probe_start(&t->probe, &t->asked);
 }
 
 static void on_probe_due(struct ev_loop *loop, struct ev_timer *timer, int revents)
@@ -219,18 +229,51 @@ static void take_result(struct target *t, const struct probe_result *r)
 static void on_done(void *arg, const struct probe_result *r)
 {
 	struct target *t = arg;
-	const struct addr *a = server_addr(t->server);
-	struct addr now = {0};
+	const int64_t thousandths = draw(t);
+	struct addr now;
 
 	t->view.running = false;
-	if (a != NULL)
-		now = addr_to_probe(t->server, a);
-	if (a == NULL || !addr_equal(&t->asked, &now)) {
+	if (!target_address(t, &now) || !addr_equal(&t->asked, &now)) {
 		start_timer(t, 0); /* nothing was learnt about the new address */
-		return;
+	} else {
+		take_result(t, r);
+		schedule(t, thousandths);
 	}
-	take_result(t, r);
-	schedule(t);
+	sharing_spread(t, r, thousandths);
+}
+
+/* ---- what sharing needs ---- */
+
+bool target_address(const struct target *t, struct addr *to)
+{
+	const struct addr *a = server_addr(t->server);
+
+	if (a != NULL)
+		*to = addr_to_probe(t->server, a);
+	return a != NULL;
+}
+
+bool target_is_due(const struct target *t)
+{
+	return !t->fresh && !is_resting(t);
+}
+
+void target_begin_now(struct target *t)
+{
+	start_timer(t, 0);
+}
+
+void target_take(struct target *t, const struct target *from, const struct probe_result *r,
+		 int64_t thousandths)
+{
+	struct probe_result own = *r;
+
+	own.met_itself = false; /* it is told once */
+	t->began_ns = from->began_ns;
+	t->asked = from->asked;
+	t->view.running = false;
+	take_result(t, &own);
+	schedule(t, thousandths);
 }
 
 /* ---- what workers observe ---- */
@@ -341,21 +384,6 @@ static bool is_same_question(const struct target *t, const struct target_aim *ai
 	return config_check_same(&was, &now);
 }
 
-/* Up stays up with as many failures as before, and down stays down with as many good checks. */
-static void rescale(struct health *h, unsigned rise, unsigned fall)
-{
-	const bool up = health_is_up(h);
-	const unsigned failures = h->rise + h->fall - 1 - h->health;
-
-	check(rise > 0 && fall > 0);
-	h->rise = rise;
-	h->fall = fall;
-	if (up)
-		h->health = rise + fall - 1 - (failures < fall ? failures : fall - 1);
-	else if (h->health > rise - 1)
-		h->health = rise - 1;
-}
-
 /* No result tells about this server yet. It stays what it was; the next check alone decides. */
 static void begin_anew(struct target *t)
 {
@@ -370,11 +398,20 @@ static void begin_anew(struct target *t)
 	t->view.detail[0] = '\0';
 }
 
+/* Where its address is known already, others need not wait for its first check. */
+static void place(struct target *t)
+{
+	struct addr to;
+
+	if (target_address(t, &to))
+		sharing_place(t, &to);
+}
+
 /* The interval may be shorter than before. */
 static void hasten(struct target *t)
 {
 	const struct config_check how = target_check(t->server);
-	const int64_t wait_ns = shortened(t, health_interval_ns(&t->health, &how));
+	const int64_t wait_ns = shortened(health_interval_ns(&t->health, &how), draw(t));
 	const int64_t left_ns = t->began_ns + wait_ns - clock_mono_ns();
 
 	if (t->began_ns != 0 && ev_is_active(&t->timer) &&
@@ -394,9 +431,10 @@ bool target_change(struct target *t)
 	const struct config_check now = target_check(t->server);
 	const struct target_aim aim = aim_at(t->server);
 
+	sharing_leave(t); /* its question may be another one */
 	set_observed(t, t->server->backend->observe == CONFIG_OBSERVE_CONNECT);
 	if (now.rise != t->health.rise || now.fall != t->health.fall)
-		rescale(&t->health, now.rise, now.fall);
+		health_rescale(&t->health, now.rise, now.fall);
 	if (!is_same_question(t, &aim))
 		begin_anew(t);
 	else
@@ -405,6 +443,7 @@ bool target_change(struct target *t)
 	t->view.rise = t->health.rise;
 	t->view.fall = t->health.fall;
 	t->view.health = t->health.health;
+	place(t);
 	target_take_admin(t); /* the configuration may say so, too, and checks may be off */
 	return t->fresh;
 }
@@ -425,6 +464,7 @@ void target_init(struct target *t, struct prober *p, struct server *s)
 
 	*t = (struct target){.owner = p, .server = s, .aim = aim_at(s), .fresh = true};
 	list_init(&t->link);
+	list_init(&t->sharing);
 	probe_init(&t->probe, p->loop, s);
 	t->probe.done = on_done;
 	t->probe.arg = t;
@@ -444,12 +484,14 @@ void target_init(struct target *t, struct prober *p, struct server *s)
 	};
 	set_observed(t, s->backend->observe == CONFIG_OBSERVE_CONNECT);
 	s->probe = &t->view;
+	place(t);
 }
 
 void target_end(struct target *t)
 {
 	set_observed(t, false);
+	stop_probing(t);
+	sharing_leave(t);
 	t->server->probe = NULL;
-	ev_timer_stop(t->owner->loop, &t->timer);
 	probe_free(&t->probe);
 }

@@ -20,6 +20,9 @@
 #include "weir/engine/engine.h"
 #include "probe.h"
 
+/* Lists of those that share: sharing.h. */
+#define PROBER_PLACES 64
+
 struct prober {
 	struct ev_loop *loop;   /* borrows */
 	struct engine *engine;  /* borrows */
@@ -31,6 +34,7 @@ struct prober {
 	size_t claimed;         /* descriptors: low_fds.h */
 	struct ev_timer spread; /* first checks are due to be spread */
 	size_t observed;        /* targets that are also observed */
+	struct list places[PROBER_PLACES]; /* borrow targets that share, by the hash of their address */
 	bool draining;
 	bool close; /* a target has `close` set */
 	struct server_updates *updates;  /* borrows */
@@ -47,6 +51,8 @@ struct target_aim {
 
 struct target {
 	struct list link;
+	struct list sharing; /* in `place` */
+	struct list *place;  /* borrows: one of the owner's `places`; NULL = it does not share */
 	struct prober *owner;  /* borrows */
 	struct server *server; /* borrows */
 	struct target_aim aim;
@@ -76,6 +82,15 @@ void target_init(struct target *t, struct prober *p, struct server *s);
 void target_end(struct target *t);
 /* Schedules the first check in `wait_ns`. */
 void target_start(struct target *t, int64_t wait_ns);
+/* For sharing.h. The address that it would check now; false: none yet. */
+bool target_address(const struct target *t, struct addr *to);
+/* Is it checked at present? */
+bool target_is_due(const struct target *t);
+/* Begins its next check in this turn of the loop. */
+void target_begin_now(struct target *t);
+/* Takes the result of a check by `from` as its own. */
+void target_take(struct target *t, const struct target *from, const struct probe_result *r,
+		 int64_t thousandths);
 /* The configuration of the server or of its backend has changed. True = target_start() is due. */
 bool target_change(struct target *t);
 /* The administrator has set the state of the server. */

@@ -220,7 +220,8 @@ static void validate_agents(struct build *b, struct proxy *p)
 static void validate_checks(struct build *b, struct proxy *p)
 {
 	static const char hint[] = "add a line such as: check = tcp";
-	static const char *const keys[] = {"check-fast", "check-down", "check-rise", "check-fall"};
+	static const char *const keys[] = {"check-fast", "check-down", "check-rise", "check-fall",
+					   "check-share"};
 	/* An agent has a use for these. */
 	static const char *const common[] = {"check-interval", "check-timeout", "on-marked-down", "panic"};
 

@@ -107,6 +107,7 @@ static void put_check(struct json *j, const struct probe_view *v)
 	json_unsigned(j, "health", v->health);
 	json_unsigned(j, "rise", v->rise);
 	json_unsigned(j, "fall", v->fall);
+	json_unsigned(j, "shared", v->shared);
 	json_object_end(j);
 }
 

@@ -144,7 +144,7 @@ FRONT_ONLY = {"maxconn", "rate-limit", "log-sample", "maxconn-per-source", "allo
               "allow-uid", "trusted", "use-backend", "no-server", "unlisten", "timeout-client",
               "timeout-handshake", "default-backend"}
 BACK_ONLY = {"balance", "retries", "redispatch", "resolve-interval", "check", "check-interval", "check-agent",
-             "check-agent-interval", "check-agent-send", "check-fast",
+             "check-agent-interval", "check-agent-send", "check-share", "check-fast",
              "check-down", "check-timeout", "check-rise", "check-fall", "observe", "on-marked-down", "drain",
              "allbackups", "panic", "maxqueue", "timeout-queue", "send-proxy", "timeout-connect",
              "timeout-server"}

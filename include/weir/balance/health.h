@@ -30,6 +30,8 @@ void health_init(struct health *h, unsigned rise, unsigned fall);
 enum health_change health_good(struct health *h);
 enum health_change health_bad(struct health *h);
 bool health_is_up(const struct health *h);
+/* Up stays up with as many failures as before, and down stays down with as many good checks. */
+void health_rescale(struct health *h, unsigned rise, unsigned fall);
 /* Time until the next check begins: interval when fully up, check-down when fully down, otherwise
  * check-fast. */
 int64_t health_interval_ns(const struct health *h, const struct config_check *c);

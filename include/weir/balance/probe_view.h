@@ -42,6 +42,7 @@ struct probe_view {
 	uint64_t failures; /* chkfail: failed checks, except those of a server that is fully down */
 	uint64_t downs;    /* chkdown: transitions from up to down */
 	bool running;      /* a health check is under way: HAProxy writes "* " before the code */
+	unsigned shared;   /* other servers that got the last result of this one's check: `check-share` */
 };
 
 /* The same of its agent, for HAProxy's agent_status and the columns beside it. */

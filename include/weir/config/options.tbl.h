@@ -266,6 +266,9 @@ OPTION("check-rise", BACK_D, BACK_D, OPT_COUNT, 0, "N", MADE_CHECK(rise), "2", 1
        "Consecutive passed health checks before a server is up.", "check-rise = 2")
 OPTION("check-fall", BACK_D, BACK_D, OPT_COUNT, 0, "N", MADE_CHECK(fall), "3", 1, 1000,
        "Consecutive failed health checks before a server is down.", "check-fall = 3")
+OPTION("check-share", BACK_D, BACK_D, OPT_SWITCH, 0, "on | off", MADE_BACK(check_share), "off", 0, 0,
+       "Make identical health checks of one address once, for all servers of all sections that have it on.",
+       "check-share = on")
 OPTION("check-agent", BACK_D, BACK_D, OPT_AGENT, 0, "off | PORT | IP:PORT", MADE_BACK(check_agent), "off",
        0, 0,
        "Port, or address, of a program on each server that reports its weight and state, beside 'check'.",

@@ -25,6 +25,8 @@ bool config_server_same(const struct config_server *a, const struct config_serve
 bool config_addr_same(const struct addr_spec *a, const struct addr_spec *b);
 bool config_bind_same(const struct config_bind *a, const struct config_bind *b);
 bool config_check_same(const struct config_check *a, const struct config_check *b);
+bool config_sources_same(const struct config_sources *a, const struct config_sources *b);
+bool config_tcp_same(const struct config_tcp *a, const struct config_tcp *b);
 bool config_log_same(const struct config_log *a, const struct config_log *b);
 
 #endif

@@ -31,7 +31,7 @@ static const char everything[] =
 	"server f = 10.0.0.1:85 check-agent=9001\n"
 	"allbackups = on\npanic = on\nmaxqueue = 100\ntimeout-queue = 5s\nobserve = connect\n"
 	"on-marked-down = close-sessions\ncheck-interval = 3s\ncheck-fast = 500ms\ncheck-down = 1m\n"
-	"check-timeout = 2s\ncheck-rise = 4\ncheck-fall = 5\ndscp = 0\ndrain = idle\n"
+	"check-timeout = 2s\ncheck-rise = 4\ncheck-fall = 5\ncheck-share = on\ndscp = 0\ndrain = idle\n"
 	"[backend big]\nbalance = random(3) hash-balance-factor=200\nserver a = x:1\nsend-proxy = v2\n"
 	"on-removed = keep\n"
 	"[listen m]\nbind = :4003\nlog-sample = errors\n"
