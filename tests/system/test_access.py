@@ -3,11 +3,13 @@
 
 import os
 import socket
+import subprocess
 
 import pytest
 
 from harness.address import Address
-from harness.timing import wait_until
+from harness.daemon import BINARY
+from harness.timing import PATIENCE, wait_until
 
 NOBODY = 65534
 DENIED = "not allowed from this address"
@@ -87,6 +89,50 @@ def test_networks_come_from_a_file_of_ten_thousand(weir, peers, folder):
     is_served(peers, listener, where)
     is_served(peers, listener, where, socket_maker=bound_to("127.0.0.3"))
     is_refused(peers, daemon, where, DENIED, socket_maker=bound_to("127.0.0.2"))
+
+
+@pytest.mark.parametrize("key, first, then", (
+    ("allow-from", "127.0.0.1\n127.0.0.2\n", "127.0.0.1\n127.0.0.3\n"),
+    ("deny-from", "127.0.0.3\n", "# another one\n127.0.0.2\n"),
+))
+def test_a_reload_takes_a_changed_file_and_a_plan_shows_it(weir, peers, folder, key, first, then):
+    """127.0.0.2 may connect at first, and 127.0.0.3 then."""
+    listener = peers.listen()
+    path = os.path.join(folder, "networks")
+
+    def write(text):
+        with open(path, "w", encoding="ascii") as f:
+            f.write(text)
+
+    def plan():
+        got = subprocess.run([BINARY, "plan", "--pid", str(daemon.pid)], capture_output=True, text=True,
+                             stdin=subprocess.DEVNULL, timeout=10 * PATIENCE, check=False)
+        return got.returncode, got.stdout
+
+    def only(may, may_not):
+        is_served(peers, listener, where, socket_maker=bound_to(may))
+        is_refused(peers, daemon, where, DENIED, socket_maker=bound_to(may_not))
+
+    write(first)
+    daemon = weir(section(listener, f"{key} = @{path}"))
+    where = daemon.address("l")
+    client, server = is_served(peers, listener, where, socket_maker=bound_to("127.0.0.2"))
+    assert plan()[0] == 0, "there is nothing to do"
+    write(then)
+    only("127.0.0.2", "127.0.0.3")  # nobody has asked for a reload yet
+    code, shown = plan()
+    assert code == 10 and key in shown and "127.0.0.2" in shown and "127.0.0.3" in shown, shown
+    daemon.reload(words=())
+    only("127.0.0.3", "127.0.0.2")
+    client.send(1000)  # who is in stays in
+    server.receive(1000)
+    write("nonsense\n")
+    assert f"{path}:1:1: " in daemon.reload(words=(), refused=True)
+    only("127.0.0.3", "127.0.0.2")
+    # What was in effect comes back as it was read, whatever the file says now.
+    write("192.0.2.1\n")
+    assert "rolled back" in daemon.ask("rollback")
+    only("127.0.0.2", "127.0.0.3")
 
 
 def test_an_ipv4_client_of_a_listener_for_both_is_ipv4(weir, peers):
