@@ -12,6 +12,11 @@
 #include "weir/base/check.h"
 #include "weir/config/suggest.h"
 
+static bool is_check_with_options(const char *kind)
+{
+	return strcmp(kind, "tcp") == 0 || strcmp(kind, "redis") == 0 || strcmp(kind, "pgsql") == 0;
+}
+
 /* The section to which the words of a line of `o` belong as options; 0 = they are not options. The words of
  * an HTTP check, or of one that sends or expects text, are kept as they are. */
 static unsigned words_section(const struct option *o, const struct words *words)
@@ -32,7 +37,7 @@ static unsigned words_section(const struct option *o, const struct words *words)
 	case OPT_BALANCE:
 		return IN_BALANCE;
 	case OPT_CHECK:
-		return strcmp(words->list[0].text, "tcp") == 0 ? IN_CHECK : 0;
+		return is_check_with_options(words->list[0].text) ? IN_CHECK : 0;
 	default:
 		return 0;
 	}

@@ -148,6 +148,9 @@ TEXT(host)
 ITEMS(config_status_range, statuses, status_count)
 TEXT(body)
 ITEMS(config_check_step, steps, step_count)
+VALUE(role)
+TEXT(user)
+TEXT(database)
 #define OPTION_CHECK MEMBER
 #include "weir/config/option_members.tbl.h"
 END

@@ -104,6 +104,8 @@ static void part(struct probe *p)
 {
 	const bool connected = p->phase == PROBE_PHASE_SAYING || p->phase == PROBE_PHASE_LISTENING;
 
+	if (connected)
+		probe_steps_say_goodbye(p);
 	if (!connected || sys_shutdown(p->fd, SHUT_WR) != 0) {
 		probe_stop(p);
 		return;

@@ -26,6 +26,7 @@
 #include "agent_words.h"
 #include "probe_http.h"
 #include "probe_match.h"
+#include "probe_talk.h"
 
 /* Maximum bytes of an answer to examine. */
 #define PROBE_BYTES_MAX 65536u
@@ -64,6 +65,7 @@ struct probe {
 	char *request; /* owns; CONFIG_CHECK_HTTP */
 	char host[ADDR_TEXT_MAX]; /* in it, without a host of its own */
 	struct probe_http http;
+	struct probe_talk talk;       /* CONFIG_CHECK_REDIS, CONFIG_CHECK_PGSQL */
 	struct probe_expect *expects; /* owns: one for each run of expects, in order */
 	size_t expect_count;
 

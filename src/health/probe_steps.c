@@ -37,7 +37,11 @@ static void next_step(struct probe *p)
 	const struct config_check *c = p->check;
 	const bool http = c->kind == CONFIG_CHECK_HTTP;
 
-	if (c->kind == CONFIG_CHECK_TCP) {
+	if (probe_talk_is(c->kind)) {
+		p->out = probe_talk_question(&p->talk, &p->out_len);
+		if (p->out == NULL)
+			p->phase = PROBE_PHASE_LISTENING;
+	} else if (c->kind == CONFIG_CHECK_TCP) {
 		probe_tell(p, PROBE_L4OK, "");
 	} else if (http && p->step == 0) {
 		p->step++;
@@ -80,7 +84,41 @@ static bool send_out(struct probe *p)
 	return true;
 }
 
+void probe_steps_say_goodbye(struct probe *p)
+{
+	const uint8_t *words;
+	size_t len = 0;
+
+	if (!probe_talk_is(p->check->kind) || p->out_len > 0)
+		return;
+	words = probe_talk_farewell(&p->talk, &len);
+	if (words != NULL)
+		(void)sys_send(p->fd, words, len); /* the verdict stands */
+}
+
 /* ---- receiving ---- */
+
+static void judge_talk(struct probe *p, enum probe_answer answer)
+{
+	const char *detail = probe_talk_detail(&p->talk);
+
+	switch (answer) {
+	case PROBE_ANSWER_MORE:
+		break;
+	case PROBE_ANSWER_ASK:
+		p->phase = PROBE_PHASE_SAYING;
+		break;
+	case PROBE_ANSWER_GOOD:
+		probe_tell(p, PROBE_L7OK, detail);
+		break;
+	case PROBE_ANSWER_REFUSED:
+		probe_tell(p, PROBE_L7STS, detail);
+		break;
+	case PROBE_ANSWER_BROKEN:
+		probe_tell(p, PROBE_L7RSP, detail);
+		break;
+	}
+}
 
 static void judge_http(struct probe *p, enum probe_http_verdict verdict)
 {
@@ -164,6 +202,13 @@ static void take_input(struct probe *p)
 		judge_http(p, probe_http_push(&p->http, data, len));
 		return;
 	}
+	if (probe_talk_is(p->check->kind)) {
+		const enum probe_answer answer = probe_talk_push(&p->talk, data, len, &used);
+
+		p->in_at += used;
+		judge_talk(p, answer);
+		return;
+	}
 	verdict = probe_expect_push(&p->expects[p->expect_at], data, len, &used);
 	p->in_at += used;
 	judge_expect(p, verdict);
@@ -176,6 +221,8 @@ static void take_end(struct probe *p)
 		judge_end_of_line(p);
 	else if (p->check->kind == CONFIG_CHECK_HTTP)
 		judge_http(p, probe_http_end(&p->http));
+	else if (probe_talk_is(p->check->kind))
+		judge_talk(p, probe_talk_end(&p->talk));
 	else
 		judge_expect(p, probe_expect_end(&p->expects[p->expect_at]));
 }
@@ -291,6 +338,8 @@ static int make_expects(struct probe *p)
 
 int probe_steps_init(struct probe *p)
 {
+	if (probe_talk_is(p->check->kind))
+		probe_talk_init(&p->talk, p->check);
 	if (p->check->kind == CONFIG_CHECK_HTTP)
 		return make_request(p);
 	return p->check->kind == CONFIG_CHECK_SEND ? make_expects(p) : 0;
@@ -319,6 +368,8 @@ void probe_steps_reset(struct probe *p)
 	probe_http_reset(&p->http);
 	if (p->line != NULL)
 		agent_line_reset(p->line);
+	if (p->check != NULL && probe_talk_is(p->check->kind))
+		probe_talk_reset(&p->talk);
 	for (size_t i = 0; i < p->expect_count; i++)
 		probe_expect_reset(&p->expects[i]);
 }

@@ -20,6 +20,9 @@ void probe_steps_reset(struct probe *p);
 /* Sends and receives until it has to wait, or the verdict is reported. */
 void probe_steps_run(struct probe *p);
 
+/* Sends what the server expects at the end, if it has room for it. */
+void probe_steps_say_goodbye(struct probe *p);
+
 /* probe.c: ends the check with this verdict. Copies `detail`. */
 void probe_tell(struct probe *p, enum probe_code code, const char *detail);
 /* The same with the C library's text for `err` = -errno. A shortage of our own becomes SOCKERR. */

@@ -118,6 +118,12 @@ void setting_print_check(const void *field, const struct option *option, FILE *o
 int setting_parse_check_send(const struct setting *s, void *field);
 int setting_parse_check_expect(const struct setting *s, void *field);
 int setting_parse_check_host(const struct setting *s, void *field);
+/* Does this word belong to the kind of check, which `kind` names in quotes? 0, or -EINVAL after reporting. */
+int setting_validate_kind(const struct setting *s, bool right, const char *kind);
+/* setting_check_role.c */
+int setting_parse_check_login(const struct setting *s, void *field);
+int setting_parse_check_role(const struct setting *s, void *field);
+void setting_print_check_role(const void *field, const struct option *option, FILE *out);
 /* Replaces escapes (\r \n \t \0 \\ \" \xHH) by their bytes; the result is also NUL-terminated. */
 int setting_unescape(const struct setting *s, const struct word *w, uint8_t **bytes, size_t *len);
 /* The agent of a server, in setting_agent.c. */

@@ -2,7 +2,8 @@
  *
  * setting_check.c - `check`: health checks of servers, parsed and printed.
  *
- *	off | tcp | proxy | http [METHOD] PATH [host= expect=] | [expect=TEXT] [send TEXT expect=TEXT]...
+ *	off | tcp | proxy | http [METHOD] PATH [host= expect=] | [expect=TEXT] [send TEXT expect=TEXT]... |
+ *	redis [role=] | pgsql user= [database= role=]
  *
  * Rejects text that an HTTP request cannot contain, and words of another kind of check. Main thread.
  */
@@ -68,8 +69,7 @@ static int add_step(const struct setting *s, struct config_check *c, bool expect
 	return 0;
 }
 
-/* Does this word belong to the kind of check? Reports if it does not. */
-static int validate_kind(const struct setting *s, bool right, const char *kind)
+int setting_validate_kind(const struct setting *s, bool right, const char *kind)
 {
 	if (right)
 		return 0;
@@ -83,7 +83,7 @@ int setting_parse_check_send(const struct setting *s, void *field)
 	struct config_check *c = s->base;
 
 	(void)field; /* the whole check */
-	if (validate_kind(s, c->kind == CONFIG_CHECK_SEND, "'check = send TEXT'") != 0)
+	if (setting_validate_kind(s, c->kind == CONFIG_CHECK_SEND, "'check = send TEXT'") != 0)
 		return -EINVAL;
 	return add_step(s, c, false, false);
 }
@@ -177,7 +177,8 @@ int setting_parse_check_expect(const struct setting *s, void *field)
 	bool status = looks_like_statuses(text), http = c->kind == CONFIG_CHECK_HTTP;
 
 	(void)field; /* the whole check */
-	if (validate_kind(s, http || c->kind == CONFIG_CHECK_SEND, "'check = http' and 'check = send'") != 0)
+	if (setting_validate_kind(s, http || c->kind == CONFIG_CHECK_SEND,
+				  "'check = http' and 'check = send'") != 0)
 		return -EINVAL;
 	if (!http)
 		return add_step(s, c, true, text[0] == '!');
@@ -196,7 +197,7 @@ int setting_parse_check_host(const struct setting *s, void *field)
 	const struct word *w = &s->words.list[0];
 	char *host = arena_strndup(s->diag->arena, w->text, w->len);
 
-	if (validate_kind(s, c->kind == CONFIG_CHECK_HTTP, "'check = http'") != 0)
+	if (setting_validate_kind(s, c->kind == CONFIG_CHECK_HTTP, "'check = http'") != 0)
 		return -EINVAL;
 	if (strspn(host, TOKEN "abcdefghijklmnopqrstuvwxyz0123456789.-_:[]") != w->len || w->len > 255) {
 		(void)setting_bad(s, w, 0, "is not a host name");
@@ -277,6 +278,8 @@ static const char *const kind_words[] = {
 	[CONFIG_CHECK_OFF] = "off",
 	[CONFIG_CHECK_TCP] = "tcp",
 	[CONFIG_CHECK_HTTP] = "http",
+	[CONFIG_CHECK_REDIS] = "redis",
+	[CONFIG_CHECK_PGSQL] = "pgsql",
 };
 
 /* Takes the kind of check from its first word; returns the number of words used, or -EINVAL after
@@ -289,7 +292,7 @@ static int take_kind(const struct setting *s, struct config_check *c)
 	for (size_t i = 0; i < ARRAY_LEN(kind_words); i++) {
 		int taken = 0;
 
-		if (strcmp(w->text, kind_words[i]) != 0)
+		if (kind_words[i] == NULL || strcmp(w->text, kind_words[i]) != 0)
 			continue;
 		c->kind = (enum config_check_kind)i;
 		if (c->kind == CONFIG_CHECK_HTTP)
@@ -305,14 +308,19 @@ static int take_kind(const struct setting *s, struct config_check *c)
 		c->kind = CONFIG_CHECK_SEND;
 		return 0;
 	}
-	if (strcmp(w->text, "redis") == 0 || strcmp(w->text, "pgsql") == 0) {
-		diag_error(s->diag, DIAG_NOT_YET, w->at, "'check = %s' is not in this version", w->text);
-		diag_hint(s->diag, w->text[0] == 'r' ? "write check = send \"PING\\r\\n\" expect=+PONG"
-						     : "write check = tcp");
-		return -EINVAL;
-	}
 	diag_error(s->diag, DIAG_BAD_VALUE, w->at, "'check' cannot be '%s'", w->text);
-	diag_hint(s->diag, "write off, tcp, http GET /PATH, send TEXT expect=TEXT, expect=TEXT, or proxy");
+	diag_hint(s->diag, "write off, tcp, http GET /PATH, send TEXT expect=TEXT, expect=TEXT, redis, "
+			   "pgsql user=NAME, or proxy");
+	return -EINVAL;
+}
+
+/* The login of PostgreSQL begins with a name. */
+static int validate_user(const struct setting *s, const struct config_check *c)
+{
+	if (c->kind != CONFIG_CHECK_PGSQL || c->user != NULL)
+		return 0;
+	diag_error(s->diag, DIAG_NO_VALUE, s->words.list[0].at, "'check = pgsql' needs a user");
+	diag_hint(s->diag, "write check = pgsql user=NAME");
 	return -EINVAL;
 }
 
@@ -338,7 +346,8 @@ int setting_parse_check(const struct setting *s, void *field)
 	/* Times and counts are separate options; everything else is reset. */
 	c.port = 0;
 	c.proxy = CONFIG_CHECK_PROXY_AUTO;
-	c.method = c.path = c.host = c.body = NULL;
+	c.method = c.path = c.host = c.body = c.user = c.database = NULL;
+	c.role = CONFIG_CHECK_ROLE_ANY;
 	c.statuses = NULL;
 	c.steps = NULL;
 	c.status_count = c.step_count = 0;
@@ -349,7 +358,7 @@ int setting_parse_check(const struct setting *s, void *field)
 		return taken;
 	if (c.kind == CONFIG_CHECK_OFF && line.words.count > 1)
 		return setting_bad(s, &line.words.list[1], 0, "is off and takes no words");
-	if (setting_parse_words(&line, (size_t)taken, IN_CHECK) != 0)
+	if (setting_parse_words(&line, (size_t)taken, IN_CHECK) != 0 || validate_user(s, &c) != 0)
 		return -EINVAL;
 	warn_of_no_expect(s, &c);
 	memcpy(field, &c, sizeof(c));

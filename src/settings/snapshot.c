@@ -155,6 +155,8 @@ static void copy_check(struct arena *a, struct config_check *to, const struct co
 	to->path = copy_text(a, from->path);
 	to->host = copy_text(a, from->host);
 	to->body = copy_text(a, from->body);
+	to->user = copy_text(a, from->user);
+	to->database = copy_text(a, from->database);
 	to->statuses = copy_bytes(a, from->statuses, from->status_count * sizeof(*to->statuses));
 	to->steps = copy_bytes(a, from->steps, from->step_count * sizeof(*to->steps));
 	for (size_t i = 0; i < to->step_count; i++)

@@ -101,7 +101,11 @@ enum config_check_kind {
 	CONFIG_CHECK_HTTP,
 	CONFIG_CHECK_SEND,
 	CONFIG_CHECK_AGENT,
+	CONFIG_CHECK_REDIS,
+	CONFIG_CHECK_PGSQL,
 };
+/* What a checked server must be: "master" and "replica" of Redis, "primary" and "standby" of PostgreSQL. */
+enum config_check_role { CONFIG_CHECK_ROLE_ANY, CONFIG_CHECK_ROLE_PRIMARY, CONFIG_CHECK_ROLE_STANDBY };
 /* The PROXY header of a health check; AUTO: as for sessions, but none if the check goes to another port. */
 enum config_check_proxy {
 	CONFIG_CHECK_PROXY_AUTO,
@@ -252,6 +256,9 @@ struct config_check {
 	char *body; /* must occur in the answer; NULL = any */
 	struct config_check_step *steps; /* CONFIG_CHECK_SEND */
 	size_t step_count;
+	enum config_check_role role; /* CONFIG_CHECK_REDIS, CONFIG_CHECK_PGSQL */
+	char *user;     /* CONFIG_CHECK_PGSQL */
+	char *database; /* NULL = "postgres", which every server has */
 #define OPTION_CHECK CONFIG_MEMBER
 #include "weir/config/option_members.tbl.h"
 };

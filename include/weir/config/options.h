@@ -79,6 +79,8 @@ enum option_type {
 	OPT_CHECK_HOST,	/* char * */
 	OPT_AGENT,	/* struct config_agent: the port, or the address, of an agent; off */
 	OPT_BYTES_TEXT,	/* char *: text with escapes, without a NUL */
+	OPT_CHECK_LOGIN, /* char * */
+	OPT_CHECK_ROLE,	/* enum config_check_role */
 	OPT_PROXY_TLVS,	/* struct config_server: what a PROXY header of version 2 carries */
 	OPT_NETWORKS,	/* struct config_networks */
 	OPT_USERS,	/* struct config_ids */

@@ -242,9 +242,9 @@ OPTION("resolve-interval", BACK_D, BACK_D, OPT_DURATION, 0, "DURATION", MADE_BAC
 LATER("servers", BACK, OPT_NAMED | OPT_REPEAT, "All addresses of a DNS name.",
       "servers pod = dns://app.prod.svc.cluster.local:9000 max=50")
 OPTION("check", BACK_D, BACK_D, OPT_CHECK, 0,
-       "off | tcp | http [METHOD] PATH [host= expect=] | [expect=TEXT] [send TEXT expect=TEXT]...",
+       "off | tcp | http [METHOD] PATH | redis | pgsql | [expect=TEXT] [send TEXT expect=TEXT]...",
        FIELD_PROXY(check), "off", 0, 0,
-       "How servers are health-checked, also with port= and proxy; check=off on a server line exempts it.",
+       "How servers are health-checked, with the words of a check line; check=off on a server exempts it.",
        "check = http GET /health expect=200")
 OPTION("check-interval", BACK_D, BACK_D, OPT_DURATION, 0, "DURATION", MADE_CHECK(interval_ns),
        "2s", CHECK_MIN_NS, 86400 * NS_PER_SEC,
@@ -401,6 +401,16 @@ OPTION("expect", IN_CHECK, IN_CHECK, OPT_CHECK_EXPECT, OPT_REPEAT, "TEXT | !TEXT
 OPTION("host", IN_CHECK, IN_CHECK, OPT_CHECK_HOST, 0, "NAME", FIELD_CHECK(host), NULL, 0, 0,
        "Host header of an HTTP health check; if unset, the server's own.",
        "check = http GET / host=www.example.com")
+OPTION("user", IN_CHECK, IN_CHECK, OPT_CHECK_LOGIN, 0, "NAME", FIELD_CHECK(user), NULL, 0, 0,
+       "User of a PostgreSQL health check, who gives no password.", "check = pgsql user=weir")
+OPTION("database", IN_CHECK, IN_CHECK, OPT_CHECK_LOGIN, 0, "NAME", FIELD_CHECK(database), NULL, 0, 0,
+       "Database of a PostgreSQL health check; if unset, 'postgres'.",
+       "check = pgsql user=weir database=app role=primary")
+OPTION("role", IN_CHECK, IN_CHECK, OPT_CHECK_ROLE, OPT_HIDE_ZERO, "master|replica or primary|standby",
+       FIELD_CHECK(role), NULL, 0, 0,
+       "Role that a Redis server (master, replica) or a PostgreSQL server (primary, standby) must have to "
+       "pass; a primary must also accept writes. If unset, any role passes.",
+       "check = redis role=master")
 OPTION("port", IN_CHECK, IN_CHECK, OPT_PORT, 0, "PORT", FIELD_CHECK(port), NULL, 1, 65535,
        "Port for health checks, instead of the servers' own.", "check = tcp port=8008")
 OPTION("proxy", IN_CHECK, IN_CHECK, OPT_CHOICE, OPT_BARE | OPT_HIDE_ZERO, "auto|off|v1|v2",

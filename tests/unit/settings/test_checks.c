@@ -230,13 +230,59 @@ static void a_check_of_a_section_begins_anew(void **state)
 	unload(&l);
 }
 
+static void checks_of_databases_have_roles_and_names(void **state)
+{
+	struct loaded l = load_check("check = redis");
+	char line[300];
+
+	(void)state;
+	assert_int_equal(l.config->backends[0].check.kind, CONFIG_CHECK_REDIS);
+	assert_int_equal(l.config->backends[0].check.role, CONFIG_CHECK_ROLE_ANY);
+	unload(&l);
+	l = load_check("check = redis role=replica proxy=v1");
+	assert_int_equal(l.config->backends[0].check.role, CONFIG_CHECK_ROLE_STANDBY);
+	assert_int_equal(l.config->backends[0].check.proxy, CONFIG_CHECK_PROXY_V1);
+	unload(&l);
+	l = load_check("check = redis role=master");
+	assert_int_equal(l.config->backends[0].check.role, CONFIG_CHECK_ROLE_PRIMARY);
+	unload(&l);
+	l = load_check("check = pgsql role=primary user=\"my 'user'\" database=app port=9");
+	assert_int_equal(l.config->backends[0].check.kind, CONFIG_CHECK_PGSQL);
+	assert_int_equal(l.config->backends[0].check.role, CONFIG_CHECK_ROLE_PRIMARY);
+	assert_string_equal(l.config->backends[0].check.user, "my 'user'");
+	assert_string_equal(l.config->backends[0].check.database, "app");
+	assert_int_equal(l.config->backends[0].check.port, 9);
+	unload(&l);
+	(void)snprintf(line, sizeof(line), "check = pgsql user=%0128d role=standby", 0);
+	l = load_check(line);
+	assert_int_equal(l.config->backends[0].check.role, CONFIG_CHECK_ROLE_STANDBY);
+	assert_int_equal(strlen(l.config->backends[0].check.user), 128);
+	unload(&l);
+	(void)snprintf(line, sizeof(line), HEAD "check = pgsql user=%0129d\n", 0);
+	assert_refused(line, "t.ini:4:20: ", "'user' has at most 128 bytes", NULL);
+}
+
 static void bad_checks_are_refused_at_their_place(void **state)
 {
 	static const struct {
 		const char *line, *where, *hint;
 	} rows[] = {
 		{"check = ftp", "t.ini:4:9: ", "write off, tcp, http GET /PATH"},
-		{"check = redis", "t.ini:4:9: ", "is not in this version"},
+		{"check = Redis", "t.ini:4:9: ", "redis, pgsql user=NAME, or proxy"},
+		{"check = redis role=primary", "t.ini:4:20: ", "write role=master or role=replica"},
+		{"check = redis role=slave", "t.ini:4:20: ", "write role=master or role=replica"},
+		{"check = redis role", "t.ini:4:15: ", "'role' needs a value"},
+		{"check = redis role=master role=master", "t.ini:4:27: ", "'role' is given twice"},
+		{"check = redis user=x", "t.ini:4:20: ", "'user' is for 'check = pgsql'"},
+		{"check = redis expect=x", "t.ini:4:22: ", "'expect' is for"},
+		{"check = tcp role=master", "t.ini:4:18: ", "'role' is for 'check = redis' and"},
+		{"check = pgsql", "t.ini:4:9: ", "write check = pgsql user=NAME"},
+		{"check = pgsql role=primary", "t.ini:4:9: ", "needs a user"},
+		{"check = pgsql user=", "t.ini:4:15: ", "'user' needs a value"},
+		{"check = pgsql user=x role=master", "t.ini:4:27: ", "write role=primary or role=standby"},
+		{"check = pgsql user=x database=", "t.ini:4:22: ", "'database' needs a value"},
+		{"check = pgsql user=x host=y", "t.ini:4:27: ", "'host' is for 'check = http'"},
+		{"check = pgsql user=\"a\tb\"", "t.ini:4:22: ", "'user' contains a control character"},
 		{"check = off port=1", "t.ini:4:13: ", "is off and takes no words"},
 		{"check = tcp host=x", "t.ini:4:18: ", "'host' is for 'check = http'"},
 		{"check = tcp expect=x", "t.ini:4:20: ", "'expect' is for"},
@@ -295,6 +341,7 @@ int main(void)
 		cmocka_unit_test(every_byte_reads_back),
 		cmocka_unit_test(the_longest_checks_fit_a_line_of_print),
 		cmocka_unit_test(a_check_of_a_section_begins_anew),
+		cmocka_unit_test(checks_of_databases_have_roles_and_names),
 		cmocka_unit_test(bad_checks_are_refused_at_their_place),
 	};
 

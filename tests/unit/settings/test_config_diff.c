@@ -324,6 +324,7 @@ static const char *const worlds[] = {
 	WEB("balance = source hash=consistent\n"),
 	WEB("balance = random(3)\ncheck = http GET / expect=200,301 host=h\n"),
 	WEB("check = send \"a\" expect=b\ntcp-keepalive = 9s\n"),
+	WEB("check = pgsql user='a b' role=primary\n"),
 	WEB("allow-from = 10.0.0.0/8\ndeny-from = 10.0.0.1\nunlisten = no-server\n"),
 	WEB("use-backend web = src=10.0.0.0/8 dst-port=80\non-removed = close\n"),
 	BIND(" interface=lo tfo accept-proxy"),

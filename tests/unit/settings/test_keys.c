@@ -37,6 +37,8 @@ static const char everything[] =
 	"[listen m]\nbind = :4003\nlog-sample = errors\n"
 	"balance = maglev\nserver a = x:1\nallow-from = ::/0\ncheck = off\n"
 	"[listen n]\nbind = :4004\nbalance = random\nserver a = x:1\nserver b = x:2 check\ncheck = off\n"
+	"[listen r]\nbind = :4005\nserver a = x:1\ncheck = redis role=replica port=7\n"
+	"[listen p]\nbind = :4006\nserver a = x:1\ncheck = pgsql user=u database=d role=primary proxy\n"
 	"[global]\non-removed = close\nlog = stderr format=tcplog\n"
 	"log = syslog:/dev/log format=\"<{{{client}}}> it's {bytes_in}\" facility=local0\n";
 
