@@ -52,7 +52,7 @@ case $(. /etc/os-release && echo "${VERSION_ID:-}") in
 esac
 [ "$mode" != full ] ||
     packages="$packages clang libclang-rt-$clang-dev systemd-container debootstrap buildah zsh fish
-    prometheus python3-prometheus-client python3-yaml"
+    prometheus python3-prometheus-client python3-yaml postgresql"
 # shellcheck disable=SC2086  # a list of words
 [ "$mode" = beside ] || need_packages "$logs/install.log" $packages || { echo "0 passed, 1 failed"; exit 1; }
 # Tools that Debian may drop. Their tests are skipped without them.
@@ -291,7 +291,8 @@ for name in test_doctor test_command_line test_logs test_log_formats test_tcplog
     test_admin_control test_admin_reload test_confirm test_confirmed_start test_haproxy_grammar \
     test_haproxy_words test_harness test_plan test_completion test_explain test_hatop \
     test_page test_web test_web_page test_monitoring test_reload test_reload_changes test_reload_refused \
-    test_reload_user test_run_time_rollback test_checks test_resolve test_run_time_reload test_shows \
+    test_reload_user test_run_time_rollback test_checks test_checks_databases test_resolve \
+    test_run_time_reload test_shows \
     attack/test_admin_access \
     attack/test_admin_slow attack/test_admin_storm attack/test_log_disk_hung \
     attack/test_name_changes attack/test_privileges attack/test_socket_files attack/test_start_race; do

@@ -14,7 +14,8 @@ import tempfile
 import pytest
 
 from harness import daemon as daemons
-from harness import driver, final_check, netns, peer, sut
+from harness import driver, final_check, netns, peer, service, sut
+from harness.programs import Programs
 from harness.stage import Stage, next_conn
 
 # Workers in every test that does not set a number itself; several, to expose races.
@@ -145,6 +146,35 @@ def closing():
     yield things
     for thing in things:
         thing.close()
+
+
+@pytest.fixture
+def services():
+    """services(talk): a service. Name it before `weir`: it ends after the daemon then."""
+    running = []
+
+    def start(talk=None, **kw):
+        running.append(service.Service(talk, **kw))
+        return running[-1]
+
+    yield start
+    for one in running:
+        one.close()
+
+
+@pytest.fixture
+def programs(folder):
+    """Foreign servers. Name it before `weir`."""
+    running = Programs(folder)
+    yield running
+    running.close()
+
+
+@pytest.fixture
+def program(programs):
+    """program(argv, count): a foreign server that listens at so many ports, started; the child and its ports.
+    argv(port, ...) makes its command line. Name it before `weir`."""
+    return programs.start
 
 
 @pytest.fixture

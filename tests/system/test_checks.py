@@ -1,46 +1,16 @@
 # SPDX-License-Identifier: MIT
 """Danger: a dead server gets clients, a live one gets none, or a health check harms its server."""
 
-import contextlib
-import csv
-import io
 import os
-import re
-import shutil
 import socket
-import subprocess
 import time
 
 import pytest
 
-from harness import checked, process, service
+from harness import checked, service
+from harness.programs import needs
+from harness.show_stat import NO_SERVER, listen, stat, wait_stat
 from harness.timing import PATIENCE, SCALE, stays, wait_until
-
-NO_SERVER = "has no server left"
-
-
-def stat(daemon, server, proxy="l"):
-    """The row of a server in `show stat`."""
-    text = daemon.ask("show stat").lstrip("# ")
-    return next(row for row in csv.DictReader(io.StringIO(text))
-                if row["pxname"] == proxy and row["svname"] == server)
-
-
-def wait_stat(daemon, server, **wanted):
-    """Waits until the row has these values; status and check_status may have a word before or behind."""
-    row = {}
-
-    def there():
-        row.update(stat(daemon, server))
-        return all(re.search(v, row[k]) for k, v in wanted.items())
-    wait_until(there, lambda: f"{server} with {wanted}: status={row['status']} "
-               f"check={row['check_status']} {row['last_chk']}\n{daemon.log()[-1500:]}")
-    return row
-
-
-def listen(servers, *lines):
-    return "[listen l]\nbind = 127.0.0.1:0\n" + "".join(f"server {s}\n" for s in servers) + \
-        "".join(f"{line}\n" for line in lines)
 
 
 @pytest.fixture
@@ -50,75 +20,6 @@ def weir(weir):
         return checked.lasting(weir(*args, **kw))
 
     return start
-
-
-@pytest.fixture
-def services():
-    """services(talk): a service. Name it before `weir`: it ends after the daemon then."""
-    running = []
-
-    def start(talk=None, **kw):
-        running.append(service.Service(talk, **kw))
-        return running[-1]
-
-    yield start
-    for one in running:
-        one.close()
-
-
-@pytest.fixture
-def program(folder):
-    """program(argv, count): a foreign server that listens at so many ports, started; the child and its ports.
-    argv(port, ...) makes its command line. Name it before `weir`."""
-    running = []
-
-    def start(argv, count=1):
-        for n in range(5):
-            ports = free_ports(count)
-            words = argv(*ports)
-            with open(os.path.join(folder, f"program{n}.log"), "ab") as log:
-                child = subprocess.Popen(words, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
-            running.append(child)
-            wait_until(lambda: child.poll() is not None or listens(child.pid, ports),
-                       f"{words[0]} listens")
-            if child.poll() is None:
-                return child, *ports
-        raise AssertionError(f"{words[0]} ended five times, at last with {child.poll()}: see program*.log")
-
-    yield start
-    for child in running:
-        child.terminate()
-    for child in running:
-        child.wait(PATIENCE)
-
-
-def free_ports(count):
-    """For programs that cannot report which port the kernel gave them. Another process may get one of these a
-    moment later; then the program ends, and is started again with others."""
-    with contextlib.ExitStack() as stack:
-        socks = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for s in socks:
-            s.bind(("127.0.0.1", 0))
-        return [s.getsockname()[1] for s in socks]
-
-
-def listens(pid, ports):
-    """Does this process itself listen on all of them? A connection could reach another process, or itself."""
-    try:
-        own = process.descriptors(pid)
-    except OSError:
-        return False  # it has just ended
-    with open("/proc/net/tcp", encoding="ascii") as f:
-        rows = [line.split() for line in f.readlines()[1:]]
-    listening = [row for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in own]
-    return {int(row[1].split(":")[1], 16) for row in listening}.issuperset(ports)
-
-
-def needs(name):
-    path = shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin")
-    if path is None:
-        pytest.skip(f"{name} is not installed")
-    return path
 
 
 def write(folder, name, text):
