@@ -385,6 +385,7 @@ fi
 part "the page in a browser" browser with build meson_tests build browser --suite browser
 part "real programs" traffic with build sh tests/traffic/run.sh --size=128 2
 part "balancing bars" balance with build sh tests/traffic/balance.sh
+part "fail-over of databases" failover with build sh tests/traffic/failover.sh
 collect "trees of Debian" trees
 part "the unit under a booted systemd" systemd with build sh tests/service/systemd.sh
 part "the container image" image sh tests/service/image.sh
