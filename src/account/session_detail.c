@@ -47,6 +47,8 @@ const char *session_facts_wait(const struct session_facts *f, char buf[static SE
 		return "the client to send its PROXY header";
 	case SESSION_HELD:
 		return "another session of its source to end";
+	case SESSION_SNIFFING:
+		return "the client to send its TLS hello";
 	case SESSION_QUEUED:
 		(void)snprintf(buf, SESSION_WAIT_MAX, "a place at a server of %s", f->backend); /* fits */
 		return buf;

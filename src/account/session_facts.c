@@ -54,7 +54,7 @@ static double ms(int64_t ns)
 void session_fields_put(const struct session_facts *f, const struct fields *to)
 {
 	const bool has_server = f->server[0] != '\0';
-	char text[ADDR_TEXT_MAX], id[UNIQUE_ID_TEXT_MAX];
+	char text[ADDR_TEXT_MAX], id[UNIQUE_ID_TEXT_MAX], name[SERVER_NAME_TEXT_MAX];
 
 	fields_put_as(to, "id", "%u.%u", f->worker, f->number);
 	fields_put(to, "state", session_state_word((enum session_state)f->state));
@@ -73,6 +73,8 @@ void session_fields_put(const struct session_facts *f, const struct fields *to)
 	fields_put_as(to, "pipes", "%u", f->pipes);
 	if (f->unique_id_len > 0)
 		fields_put(to, "unique_id", unique_id_word(f->unique_id, f->unique_id_len, id));
+	if (f->has_sni)
+		fields_put(to, "sni", f->sni_len > 0 ? server_name_word(f->sni, f->sni_len, name) : "-");
 }
 
 /* ---- HAProxy's fields ---- */

@@ -125,7 +125,15 @@ static void put_unique_id(struct text *t, const struct line *l)
 {
 	char word[UNIQUE_ID_TEXT_MAX];
 
-	put_word(t, l->r.unique_id_len > 0 ? unique_id_word(l->r.unique_id, l->r.unique_id_len, word) : "-");
+	put_word(t, l->r.unique_id_len > 0 ? unique_id_word(l->r.tail, l->r.unique_id_len, word) : "-");
+}
+
+static void put_sni(struct text *t, const struct line *l)
+{
+	const uint8_t *name = l->r.tail + l->r.unique_id_len;
+	char word[SERVER_NAME_TEXT_MAX];
+
+	put_word(t, l->r.sni_len > 0 ? server_name_word(name, l->r.sni_len, word) : "-");
 }
 
 static void put_sample(struct text *t, const struct line *l)
@@ -243,6 +251,7 @@ static const struct value values[LOG_NAMES] = {
 	[LOG_NAME_ID] = PUT(put_id),
 	[LOG_NAME_UNIQUE_ID] = PUT(put_unique_id),
 	[LOG_NAME_SAMPLE] = PUT(put_sample),
+	[LOG_NAME_SNI] = PUT(put_sni),
 	[LOG_NAME_HA_CLIENT_IP] = PUT(put_client_ip),
 	[LOG_NAME_HA_CLIENT_PORT] = PUT(put_client_port),
 	[LOG_NAME_HA_DATE] = PUT(put_date),

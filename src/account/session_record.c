@@ -22,11 +22,11 @@
 #include "unique_id.h"
 
 #define TIME_TEXT_MAX 32
-#define REST_TEXT_MAX (UNIQUE_ID_TEXT_MAX + 128)
+#define REST_TEXT_MAX (UNIQUE_ID_TEXT_MAX + SERVER_NAME_TEXT_MAX + 128)
 
 static size_t record_bytes(const struct session_record *r)
 {
-	return offsetof(struct session_record, unique_id) + r->unique_id_len;
+	return offsetof(struct session_record, tail) + r->unique_id_len + r->sni_len;
 }
 
 static double seconds(int64_t ns)
@@ -49,7 +49,7 @@ static bool has_unacked(const struct session_record *r)
 /* Fields that few sessions have; they follow all others. */
 static const char *rest_text(const struct session_record *r, char buf[static REST_TEXT_MAX])
 {
-	char id[UNIQUE_ID_TEXT_MAX];
+	char id[UNIQUE_ID_TEXT_MAX], name[SERVER_NAME_TEXT_MAX];
 	int n = 0;
 
 	buf[0] = '\0';
@@ -62,8 +62,11 @@ static const char *rest_text(const struct session_record *r, char buf[static RES
 	if (r->sample > 1)
 		n += snprintf(buf + n, REST_TEXT_MAX - (size_t)n, " sample=%u", r->sample);
 	if (r->unique_id_len > 0)
-		(void)snprintf(buf + n, REST_TEXT_MAX - (size_t)n, " unique_id=%s",
-			       unique_id_word(r->unique_id, r->unique_id_len, id)); /* always fits */
+		n += snprintf(buf + n, REST_TEXT_MAX - (size_t)n, " unique_id=%s",
+			      unique_id_word(r->tail, r->unique_id_len, id)); /* always fits */
+	if (r->has_sni)
+		(void)snprintf(buf + n, REST_TEXT_MAX - (size_t)n, " sni=\"%s\"",
+			       server_name_word(r->tail + r->unique_id_len, r->sni_len, name)); /* likewise */
 	return buf;
 }
 
@@ -97,7 +100,7 @@ static size_t format_end_text(const struct session_record *r, char *out, size_t 
 static size_t format_end_json(const struct session_record *r, char *out, size_t room)
 {
 	const struct close_reason_row *row = close_reason_row((enum close_reason)r->reason);
-	char text[ADDR_TEXT_MAX], word[UNIQUE_ID_TEXT_MAX], code[2];
+	char text[ADDR_TEXT_MAX], word[UNIQUE_ID_TEXT_MAX], name[SERVER_NAME_TEXT_MAX], code[2];
 	struct log_fields f;
 
 	session_code(r, code);
@@ -137,14 +140,16 @@ static size_t format_end_json(const struct session_record *r, char *out, size_t 
 	if (r->sample > 1)
 		log_fields_number(&f, "sample", "%u", r->sample);
 	if (r->unique_id_len > 0)
-		log_fields_text(&f, "unique_id", unique_id_word(r->unique_id, r->unique_id_len, word));
+		log_fields_text(&f, "unique_id", unique_id_word(r->tail, r->unique_id_len, word));
+	if (r->has_sni)
+		log_fields_text(&f, "sni", server_name_word(r->tail + r->unique_id_len, r->sni_len, name));
 	return f.text.len;
 }
 
 /* The bytes of a body; they may not be aligned as a record is. */
 static void take(const void *body, size_t len, struct session_record *r)
 {
-	check(len >= offsetof(struct session_record, unique_id));
+	check(len >= offsetof(struct session_record, tail));
 	check(len <= sizeof(*r));
 	memcpy(r, body, len);
 	check(len == record_bytes(r));

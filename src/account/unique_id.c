@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * unique_id.c - a session's unique id as one word of text.
+ * unique_id.c - a session's unique id, and the server name that its client asked for, as one word of text.
  *
  * Any thread.
  */
@@ -9,15 +9,30 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-const char *unique_id_word(const uint8_t *id, size_t len, char buf[static UNIQUE_ID_TEXT_MAX])
+#include "weir/base/check.h"
+
+/* `buf` has room for four bytes each, and a NUL. */
+static const char *word_of(const uint8_t *bytes, size_t len, char *buf)
 {
-	size_t n = 0;
+	char *end = buf;
 
 	for (size_t i = 0; i < len; i++) {
-		const bool plain = id[i] > ' ' && id[i] < 127 && id[i] != '"' && id[i] != '\\';
+		const bool plain = bytes[i] > ' ' && bytes[i] < 127 && bytes[i] != '"' && bytes[i] != '\\';
 
-		n += (size_t)snprintf(buf + n, UNIQUE_ID_TEXT_MAX - n, plain ? "%c" : "\\x%02x", id[i]);
+		end += snprintf(end, 5, plain ? "%c" : "\\x%02x", bytes[i]);
 	}
-	buf[n] = '\0';
+	*end = '\0';
 	return buf;
+}
+
+const char *unique_id_word(const uint8_t *id, size_t len, char buf[static UNIQUE_ID_TEXT_MAX])
+{
+	check(len <= PROXY_UNIQUE_ID_MAX);
+	return word_of(id, len, buf);
+}
+
+const char *server_name_word(const uint8_t *name, size_t len, char buf[static SERVER_NAME_TEXT_MAX])
+{
+	check(len <= CLIENT_HELLO_NAME_MAX);
+	return word_of(name, len, buf);
 }

@@ -18,6 +18,7 @@
 #include "weir/net/source_table.h"
 #include "admin_client_word.h"
 #include "admin_steps.h"
+#include "hello_words.h"
 
 #define WORD_MAX   256
 #define RESULT_MAX 512
@@ -31,7 +32,7 @@ struct walker {
 	struct addr_brief client;
 	uint16_t port; /* that it connects to; 0 = none */
 	bool port_given;
-	bool name_given; /* a server name was */
+	struct hello_words hello;
 	bool is_kept_waiting; /* a limit is reached: it is not accepted yet */
 	const struct backend *backend;
 };
@@ -192,15 +193,26 @@ static bool explain_source(const struct walker *w)
 
 /* ---- where it goes ---- */
 
+/* False if the client is closed because it does not speak TLS. */
+static bool explain_hello(const struct walker *w)
+{
+	if (hello_words_explain(&w->hello, w->c, w->rules, w->ep))
+		return true;
+	end(w, "denied", "the client sends no TLS hello, which %s requires; with one, write sni=NAME",
+	    w->rules->name);
+	return false;
+}
+
 static void explain_routes(struct walker *w)
 {
 	const struct frontend_settings *front = w->fe->settings;
-	const size_t taken = rules_route(w->rules, &w->client, w->port);
+	const struct rules_hello hello = hello_words_known(&w->hello, w->rules, w->ep);
+	const size_t taken = rules_route(w->rules, &w->client, w->port, &hello);
 
 	for (size_t i = 0; i <= taken && i < w->rules->route_count; i++) {
 		const char *name = front->routes[i]->config->name;
 
-		switch (rules_match(&w->rules->routes[i], &w->client, w->port)) {
+		switch (rules_match(&w->rules->routes[i], &w->client, w->port, &hello)) {
 		case RULES_MATCH:
 			steps_add(w->c, "use-backend", "rule %zu, to %s: matches", i + 1, name);
 			break;
@@ -212,13 +224,19 @@ static void explain_routes(struct walker *w)
 			steps_add(w->c, "use-backend", "rule %zu, to %s: 'src' does not contain the address",
 				  i + 1, name);
 			break;
+		case RULES_MISS_SNI:
+			steps_add(w->c, "use-backend", "rule %zu, to %s: 'sni' does not cover the name",
+				  i + 1, name);
+			break;
+		case RULES_MISS_ALPN:
+			steps_add(w->c, "use-backend", "rule %zu, to %s: the client offers no protocol of "
+				  "'alpn'", i + 1, name);
+			break;
 		}
 	}
 	w->backend = taken < w->rules->route_count ? front->routes[taken] : front->backend;
 	if (w->rules->route_count > 0 && taken == w->rules->route_count)
 		steps_add(w->c, "use-backend", "no rule matches: the backend of %s", w->rules->name);
-	if (w->name_given)
-		steps_add(w->c, "sni", "no rule looks at the name of the server that a client requests");
 }
 
 static void explain_server(const struct walker *w, const struct server *s, enum preview_fate fate)
@@ -306,7 +324,7 @@ static void explain(struct walker *w)
 	if (explain_listener(w)) {
 		explain_room(w);
 		explain_header(w);
-		if (explain_rules(w) && explain_source(w)) {
+		if (explain_rules(w) && explain_source(w) && explain_hello(w)) {
 			explain_routes(w);
 			explain_backend(w);
 		}
@@ -404,12 +422,14 @@ static bool read_word(struct walker *w, const char *word, const char **listener,
 	}
 	if (strncmp(word, "port=", 5) == 0)
 		return read_port(w, word + 5);
-	if (strncmp(word, "sni=", 4) == 0) {
-		w->name_given = true;
+	if (strncmp(word, "sni=", 4) == 0)
+		return hello_words_read_name(&w->hello, w->c, word + 4);
+	if (strncmp(word, "alpn=", 5) == 0) {
+		hello_words_read_protocol(&w->hello, word + 5);
 		return true;
 	}
 	log_escape(word, strlen(word), shown, sizeof(shown));
-	admin_refuse(w->c, NULL, "'%s' is none of listener=, client=, port=, sni=", shown);
+	admin_refuse(w->c, NULL, "'%s' is none of listener=, client=, port=, sni=, alpn=", shown);
 	return false;
 }
 

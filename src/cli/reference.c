@@ -35,6 +35,7 @@ static const struct group {
 	{"Words of a balance line", IN_BALANCE, 0},
 	{"Words of a check line", IN_CHECK, 0},
 	{"Words of a use-backend line", IN_ROUTE, 0},
+	{"Words of a sniff line", IN_SNIFF, 0},
 	{"Words of a log line", IN_LOG, 0},
 	{"Words of a log line to syslog", IN_SYSLOG, 0},
 	{"Words of an admin-socket line", IN_ADMIN, 0},

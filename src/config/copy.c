@@ -12,6 +12,7 @@
 
 #include "weir/base/check.h"
 #include "weir/config/arena.h"
+#include "weir/config/names.h"
 
 /* The first block of a copy. */
 struct copy {
@@ -61,6 +62,31 @@ static struct netset *copy_set(struct arena *a, const struct netset *set, const 
 	return o->set;
 }
 
+struct hosts_owner {
+	struct host_set *set; /* owns */
+};
+
+static void release_hosts(void *bytes)
+{
+	struct hosts_owner *o = bytes;
+
+	host_set_free(o->set);
+}
+
+static struct host_set *copy_hosts(struct arena *a, const struct host_set *set,
+				   const struct config_names *from)
+{
+	struct hosts_owner *o;
+
+	if (set == NULL)
+		return NULL;
+	o = arena_alloc_owner(a, sizeof(*o), release_hosts);
+	o->set = config_names_set(from);
+	if (o->set == NULL)
+		arena_no_memory(a);
+	return o->set;
+}
+
 /* Without a line, `file` may be anything. */
 static struct config_place copy_place(struct arena *a, struct config_place place)
 {
@@ -91,6 +117,7 @@ static struct config_place copy_place(struct arena *a, struct config_place place
 	for (size_t i = 0; i < to->count; i++)                                                               \
 		own_##type(a, &to->list[i]);
 #define NETSET(set, networks) to->set = copy_set(a, to->set, &to->networks);
+#define HOSTSET(set, names)   to->set = copy_hosts(a, to->set, &to->names);
 #define INDEX(member)
 #define PLACE(member)	to->member = copy_place(a, to->member);
 #define ORIGINS(member) to->member = (struct config_origins){0};

@@ -376,8 +376,8 @@ FOREIGN("option prefer-last-server", "weir does not read HTTP: leave this line o
 FOREIGN("state", "write 'state-file' in [global]")
 
 /* Inside a line */
-FOREIGN_WORD("if", "weir has no ACLs: write src=NETWORK or dst-port=PORT")
-FOREIGN_WORD("unless", "weir has no ACLs: write src=NETWORK or dst-port=PORT")
+FOREIGN_WORD("if", "weir has no ACLs: write src=NETWORK, dst-port=PORT or sni=NAME")
+FOREIGN_WORD("unless", "weir has no ACLs: write src=NETWORK, dst-port=PORT or sni=NAME")
 FOREIGN_WORD("inter", "write 'check-interval = ...ms' in the section")
 FOREIGN_WORD("fastinter", "write 'check-fast = ...ms' in the section")
 FOREIGN_WORD("downinter", "write 'check-down = ...ms' in the section")

@@ -15,6 +15,7 @@
  *   NUMBERS(list, count)       a pointer to numbers, and the next member: how many
  *   ITEMS(type, list, count)   the same for structures with rows of their own
  *   NETSET(set, networks)      a set of the networks in the member `networks`; NULL = none
+ *   HOSTSET(set, names)        a set of the patterns in the member `names`, a row before it; NULL = none
  * Copied, but not compared:
  *   INDEX(member)              an index into another array of the same snapshot
  *   PLACE(member)              where it was written, a struct config_place
@@ -185,12 +186,31 @@ VALUE(first)
 VALUE(last)
 END
 
+STRUCT(config_text_item)
+TEXT(text)
+END
+
+STRUCT(config_names)
+VALUE(any)
+VALUE(none)
+ITEMS(config_text_item, list, count)
+END
+
 STRUCT(config_route)
 INDEX(backend)
 NETSET(src, src_list)
 INNER(config_networks, src_list)
 ITEMS(config_ports, ports, port_count)
+INNER(config_names, sni)
+HOSTSET(hosts, sni)
+ITEMS(config_text_item, alpn, alpn_count)
 PLACE(place)
+END
+
+STRUCT(config_sniff)
+VALUE(kind)
+VALUE(timeout_ns)
+VALUE(required)
 END
 
 STRUCT(config_frontend)
@@ -205,6 +225,7 @@ INNER(config_networks, allow_list)
 INNER(config_networks, deny_list)
 INNER(config_networks, trusted_list)
 NUMBERS(allow_uids, allow_uid_count)
+INNER(config_sniff, sniff)
 ITEMS(config_route, routes, route_count)
 INDEX(backend)
 VALUE(listen)
@@ -225,6 +246,7 @@ END
 #undef NUMBERS
 #undef ITEMS
 #undef NETSET
+#undef HOSTSET
 #undef INDEX
 #undef PLACE
 #undef ORIGINS

@@ -32,6 +32,7 @@
 #define FIELD_BALANCE(member) FIELD(config_balancing, member)
 #define FIELD_CHECK(member)   FIELD(config_check, member)
 #define FIELD_ROUTE(member)   FIELD(route, member)
+#define FIELD_SNIFF(member)   FIELD(config_sniff, member)
 
 #define MADE_GLOBAL(member)    FIELD_GLOBAL(member)
 #define MADE_FRONT(member)     FIELD_PROXY(member)
@@ -101,6 +102,7 @@ static const struct section_name line_names[] = {
 	{IN_BALANCE, "a balance line"},
 	{IN_CHECK, "a check line"},
 	{IN_ROUTE, "a use-backend line"},
+	{IN_SNIFF, "a sniff line"},
 };
 
 struct option_match option_find(unsigned sections, const char *key)

@@ -40,6 +40,7 @@ static bool same_text(const char *a, const char *b)
 #define NUMBERS(list, count)	 SAME_EACH(count, (a->list[i] ^ b->list[i]) == 0)
 #define ITEMS(type, list, count) SAME_EACH(count, same_##type(&a->list[i], &b->list[i]))
 #define NETSET(set, networks)	 SAME_IF((a->set == NULL) == (b->set == NULL)) /* the networks have a row */
+#define HOSTSET(set, names)	 SAME_IF((a->set == NULL) == (b->set == NULL)) /* likewise */
 #define INDEX(member)
 #define PLACE(member)
 #define ORIGINS(member)

@@ -25,7 +25,9 @@
 #include "session.h"
 #include "session_deadline.h"
 #include "session_end.h"
+#include "session_name.h"
 #include "slots.h"
+#include "sniff.h"
 #include "worker.h"
 
 /* How long a peer over maxconn-per-source may owe its PROXY header: longer than TCP takes to resend a lost
@@ -156,10 +158,26 @@ static uint16_t destination_port(const struct session *s)
 	return addr_port(&a);
 }
 
-static void choose_backend(struct session *s)
+/* What is known of the TLS that the client speaks; a hello wins over a PROXY header. */
+static struct rules_hello known_of(const struct session *s, const struct client_hello *hello)
+{
+	const struct session_name *n = s->extra != NULL ? &s->extra->name : NULL;
+
+	if (hello != NULL)
+		return (struct rules_hello){.came = true, .name = hello->name, .name_len = hello->name_len,
+					    .offered = hello};
+	if (n == NULL)
+		return (struct rules_hello){0};
+	check(!n->from_hello);
+	return (struct rules_hello){.name = (const char *)session_name_text(n), .name_len = n->len,
+				    .protocol = session_name_protocol(n), .protocol_len = n->protocol_len};
+}
+
+void admission_choose_backend(struct session *s, const struct client_hello *hello)
 {
 	const struct frontend_settings *front = s->entry->front;
 	const struct config_frontend *c = front->config;
+	struct rules_hello known;
 	size_t route;
 
 	if (c->route_count == 0)
@@ -167,7 +185,8 @@ static void choose_backend(struct session *s)
 	check(front->routes != NULL);
 	check(s->back->backend == front->backend); /* it is chosen only once */
 	check(s->at == NULL);
-	route = rules_route(c, &s->client, destination_port(s));
+	known = known_of(s, hello);
+	route = rules_route(c, &s->client, destination_port(s), &known);
 	if (route < c->route_count)
 		session_use_backend(s, front->routes[route]);
 }
@@ -221,10 +240,18 @@ static bool admit_guarded(struct session *s)
 		refuse_session(s, why);
 		return false;
 	}
-	if (s->state == SESSION_HELD || s->state == SESSION_CLOSING)
-		return false;
-	choose_backend(s);
-	return true;
+	return s->state != SESSION_HELD && s->state != SESSION_CLOSING;
+}
+
+/* It was let in. */
+static void go_on(struct session *s)
+{
+	if (unlikely(s->entry->front->sniffs)) {
+		sniff_begin(s);
+		return;
+	}
+	admission_choose_backend(s, NULL);
+	connect_begin(s);
 }
 
 void admission_held_no_more(struct session *s, bool has_place)
@@ -236,8 +263,7 @@ void admission_held_no_more(struct session *s, bool has_place)
 		refuse_session(s, CLOSE_SOURCE_LIMIT);
 		return;
 	}
-	choose_backend(s);
-	connect_begin(s);
+	go_on(s);
 }
 
 /* ---- peers that owe a PROXY header ---- */
@@ -325,6 +351,8 @@ bool admission_admit(struct session *s)
 void admission_enter(struct session *s)
 {
 	check(s->state == SESSION_ACCEPTED || s->state == SESSION_HANDSHAKE);
-	if (admission_admit(s))
+	if (likely(!s->entry->front->guarded))
 		connect_begin(s);
+	else if (admit_guarded(s))
+		go_on(s);
 }

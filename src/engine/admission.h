@@ -15,6 +15,7 @@
 #include <stdbool.h>
 
 struct addr_brief;
+struct client_hello;
 struct endpoint_settings;
 struct session;
 struct worker;
@@ -30,12 +31,15 @@ bool admission_turn_away(struct worker *w, const struct endpoint_settings *entry
 void admission_owes_header(struct session *s);
 /* The time for the session's header is over. */
 void admission_header_late(struct session *s);
-/* Applies deny-from, allow-from, allow-uid, maxconn-per-source and use-backend. True: s->back is of the
- * backend to use. False: the session is closing, with its reason, or waits in SESSION_HELD for another
- * session of its source to end. */
+/* Applies deny-from, allow-from, allow-uid and maxconn-per-source. True: the session is let in. False: it is
+ * closing, with its reason, or waits in SESSION_HELD for another session of its source to end. */
 bool admission_admit(struct session *s);
-/* Calls admission_admit() and goes on: an admitted session looks for a server. */
+/* Calls admission_admit() and goes on: an admitted session is sniffed, or applies use-backend and looks for a
+ * server. */
 void admission_enter(struct session *s);
+/* Applies use-backend: s->back is of the backend to use afterwards. `hello`: what its client has sent; NULL =
+ * no hello. */
+void admission_choose_backend(struct session *s, const struct client_hello *hello);
 /* A wait in SESSION_HELD is over. `has_place`: the session has a place in its source, and goes on; otherwise
  * it is refused. */
 void admission_held_no_more(struct session *s, bool has_place);

@@ -15,7 +15,7 @@
 #include "source_leave.h"
 #include "worker.h"
 
-/* Bytes that came after a PROXY header are already held. */
+/* Bytes that came after a PROXY header, or with a TLS hello, are already held. */
 static bool has_sent_nothing(const struct session *s)
 {
 	return flow_held(&s->flows[FLOW_TO_SERVER]) == 0 && io_unread(&s->sides[SIDE_CLIENT].sock) == 0;

@@ -58,6 +58,7 @@ void session_extra_put(struct session *s)
 	check(x->waiter.state == WAITER_NONE);
 	check(x->source == NULL && x->wait.waiter.entry == NULL);
 	check(x->head == NULL && x->proxy == NULL);
+	session_name_drop(s);
 	s->extra = NULL;
 	x->session = NULL;
 	slab_put(&s->worker->extras, x);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * extra.h - what only some sessions have: a place in a queue, a PROXY header, a count for their source.
+ * extra.h - what only some sessions have: a place in a queue, a PROXY header, a TLS hello, a count for their
+ * source.
  *
  * A session gets one when it first needs it, so that others stay small. Owned by its session; the memory
  * comes from a slab of the worker (slab.h). A worker's thread.
@@ -15,8 +16,10 @@
 #include "weir/base/list.h"
 #include "weir/io/buf_pool.h"
 #include "weir/net/addr.h"
+#include "weir/net/client_hello.h"
 #include "weir/net/proxy.h"
 #include "weir/net/source_table.h"
+#include "session_name.h"
 
 struct session;
 struct slab;
@@ -42,6 +45,10 @@ struct session_extra {
 	bool over_limit; /* admission.c: its source was full when it owed a header; not counted there */
 	struct source_wait wait;
 	struct buf *head;        /* preface.c; owns: an incomplete preface */
+	/* sniff.c */
+	struct client_hello_reader hello;
+	bool sniffed_late;       /* the timeout is over: what has arrived must do */
+	struct session_name name;
 	/* proxy_preface.c, greeting.c */
 	struct buf *proxy;       /* owns: the client's header, until a server has been sent it; NULL = none */
 	bool tlvs_trusted;       /* the TLVs of the sender of `proxy` may be passed on */

@@ -112,6 +112,8 @@ static enum failure_phase phase_of(const struct session *s)
 		if (!s->backend_counted)
 			return FAILURE_HANDSHAKE;
 		break;
+	case SESSION_SNIFFING:
+		return FAILURE_HANDSHAKE;
 	case SESSION_QUEUED:
 		return FAILURE_QUEUE;
 	case SESSION_CONNECTING:

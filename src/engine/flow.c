@@ -88,6 +88,20 @@ void flow_hold(struct flow *f, struct buf *b, uint32_t more)
 	check(f->bytes_in == f->bytes_out + flow_held(f));
 }
 
+struct buf *flow_unhold(struct flow *f)
+{
+	struct buf *b = f->buf;
+
+	check(f->state == FLOW_IDLE);
+	check(f->pipe == NULL);
+	if (b == NULL)
+		return NULL;
+	check(f->bytes_in >= b->len);
+	f->bytes_in -= b->len;
+	f->buf = NULL;
+	return b;
+}
+
 /* Returns the pipe; the pool closes one with bytes in it (R11). */
 void flow_drop_pipe(struct flow *f)
 {

@@ -69,6 +69,8 @@ void flow_kill(struct flow *f);
 /* Makes a buffer the flow's hold, in place of the one it has; `more` of its bytes are new. For bytes that go
  * before all others: the flow must not have moved any. */
 void flow_hold(struct flow *f, struct buf *b, uint32_t more);
+/* Takes the hold back, before the flow has moved anything: the caller owns it. NULL = there is none. */
+struct buf *flow_unhold(struct flow *f);
 /* Returns the buffer, whatever it contains. */
 void flow_drop_buf(struct flow *f);
 /* Number of bytes held. */

@@ -20,6 +20,7 @@
 #include "extra.h"
 #include "session.h"
 #include "session_end.h"
+#include "session_name.h"
 #include "worker.h"
 
 /* A number for this run of the process: an id that is unique within one run may not be across two. */
@@ -110,6 +111,17 @@ static void pass_on(const struct session_extra *x, const struct config_server *s
 	}
 }
 
+/* What the client's hello said. What a PROXY header said instead is passed on, or not, with its TLVs. */
+static void name_server(const struct session_extra *x, struct proxy_send *send)
+{
+	if (!x->name.from_hello)
+		return;
+	send->authority = session_name_text(&x->name);
+	send->authority_len = x->name.len;
+	send->alpn = session_name_protocol(&x->name);
+	send->alpn_len = x->name.protocol_len;
+}
+
 static void fill_send(struct session *s, struct proxy_send *send)
 {
 	const struct config_server *server = s->at->config;
@@ -125,6 +137,7 @@ static void fill_send(struct session *s, struct proxy_send *send)
 	if (send->version == 1)
 		return;
 	pass_on(s->extra, server, send);
+	name_server(s->extra, send);
 	if (server->proxy_unique_id) {
 		make_unique_id(s);
 		send->unique_id = s->extra->unique_id;

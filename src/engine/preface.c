@@ -2,9 +2,9 @@
  *
  * preface.c - what a client must send before it gets a server: its state, its deadline, its bytes.
  *
- * Owns the bytes of an incomplete preface. Bytes that come after it become the hold of the flow to the
- * server, so that they go first. A read here is never so long that our own header would not fit in front of
- * what it leaves (greeting.c). A worker's thread.
+ * Owns the bytes of an incomplete preface. Bytes that go on to the server become the hold of its flow, so
+ * that they go first. A read here is never so long that our own header would not fit in front of what it
+ * leaves (greeting.c). A worker's thread.
  */
 #include "preface.h"
 
@@ -13,8 +13,8 @@
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
 #include "weir/base/crash_report.h"
+#include "weir/net/client_hello.h"
 #include "weir/net/proxy.h"
-#include "admission.h"
 #include "extra.h"
 #include "session.h"
 #include "session_deadline.h"
@@ -27,6 +27,8 @@
 
 _Static_assert(PROXY_MAX + PREFACE_READ_BYTES + PROXY_MAX <= BUF_MAX,
 	       "our header fits into one buffer with what follows the client's");
+/* None is incomplete with CLIENT_HELLO_MAX bytes or more, so no read follows those of a whole read. */
+_Static_assert(CLIENT_HELLO_MAX <= PROXY_MAX, "and with an almost complete hello and a read behind it");
 
 /* What follows the preface, in a buffer that we hold; NULL when nothing does. */
 static struct buf *rest_of_head(struct session *s, uint32_t used)
@@ -43,22 +45,22 @@ static struct buf *rest_of_head(struct session *s, uint32_t used)
 	return NULL;
 }
 
-static void enter_with(struct session *s, struct buf *rest)
+static void go_on_with(struct session *s, const struct preface_kind *kind, struct buf *rest)
 {
+	check(!io_is_pending(&s->flows[FLOW_TO_SERVER].rd)); /* client_watch() uses it next */
 	if (rest != NULL)
 		flow_hold(&s->flows[FLOW_TO_SERVER], rest, rest->len);
 	s->fixed_ns = CLOCK_NEVER;
-	admission_enter(s);
+	kind->go_on(s);
 }
 
 /* The preface is complete: `used` bytes, including those of the last read. */
-static void whole(struct session *s, uint32_t used)
+static void whole(struct session *s, const struct preface_kind *kind, uint32_t used)
 {
 	struct io_op *op = &s->flows[FLOW_TO_SERVER].rd;
 	struct buf *rest = NULL;
 
-	check(s->state == SESSION_HANDSHAKE);
-	check(!io_is_pending(op)); /* client_watch() uses it next */
+	check(s->state == kind->state);
 	if (s->extra->head != NULL) {
 		rest = rest_of_head(s, used);
 	} else if (used < op->len) {
@@ -68,7 +70,7 @@ static void whole(struct session *s, uint32_t used)
 			return;
 		}
 	}
-	enter_with(s, rest);
+	go_on_with(s, kind, rest);
 }
 
 /* Appends the bytes of a read to those that are kept. False without memory. */
@@ -95,42 +97,22 @@ static bool append(struct session *s, const struct io_op *op)
 	return true;
 }
 
-/* A client that sends nothing at all is a balancer's probe, which is not an error. */
-static void client_ended(struct session *s, const struct preface_kind *kind)
-{
-	if (s->extra->head != NULL) {
-		session_close(s, kind->truncated);
-		return;
-	}
-	session_close(s, CLOSE_CLIENT_GONE);
-	s->ends[SIDE_CLIENT] = SIDE_CLOSE;
-}
-
-static void bytes_came(struct session *s, const struct preface_kind *kind)
+/* Looks at what is kept, or else at what the last read lends. */
+static void look(struct session *s, const struct preface_kind *kind)
 {
 	struct io_op *op = &s->flows[FLOW_TO_SERVER].rd;
 	struct session_extra *x = s->extra;
-	const uint8_t *bytes = op->data;
-	size_t len = op->len;
+	const uint8_t *bytes = x->head != NULL ? x->head->data + x->head->off : op->data;
+	const size_t len = x->head != NULL ? x->head->len : op->len;
 	uint32_t used = 0;
 
-	check(op->len > 0);
-	check(op->len <= PREFACE_READ_BYTES);
-	if (x->head != NULL) {
-		if (!append(s, op)) {
-			session_close(s, CLOSE_NO_RESOURCE);
-			return;
-		}
-		bytes = x->head->data + x->head->off;
-		len = x->head->len;
-	}
 	switch (kind->look(s, bytes, len, &used)) {
 	case PREFACE_WHOLE:
 		check(used <= len);
-		whole(s, used);
+		whole(s, kind, used);
 		break;
 	case PREFACE_MORE:
-		check(s->state == SESSION_HANDSHAKE);
+		check(s->state == kind->state);
 		if (x->head != NULL)
 			break;
 		x->head = io_buf_keep(&s->worker->loop, op, 0);
@@ -143,6 +125,29 @@ static void bytes_came(struct session *s, const struct preface_kind *kind)
 	}
 }
 
+static void bytes_came(struct session *s, const struct preface_kind *kind)
+{
+	struct io_op *op = &s->flows[FLOW_TO_SERVER].rd;
+
+	check(op->len > 0);
+	check(op->len <= PREFACE_READ_BYTES);
+	if (s->extra->head == NULL || append(s, op))
+		look(s, kind);
+	else
+		session_close(s, CLOSE_NO_RESOURCE);
+}
+
+static void client_ended(struct session *s, int result, const struct preface_kind *kind)
+{
+	const enum preface_step step = kind->ended(s, result);
+
+	check(step != PREFACE_MORE);
+	if (step == PREFACE_CLOSED)
+		check(s->state == SESSION_CLOSING);
+	else
+		go_on_with(s, kind, s->extra->head != NULL ? rest_of_head(s, 0) : NULL);
+}
+
 static void bytes_or_end(struct session *s, int n, const struct preface_kind *kind)
 {
 	if (n > 0)
@@ -150,7 +155,7 @@ static void bytes_or_end(struct session *s, int n, const struct preface_kind *ki
 	else if (unlikely(n == -ENOMEM)) /* for example, its worker has no ring at the moment */
 		session_close(s, CLOSE_NO_RESOURCE);
 	else
-		client_ended(s, kind);
+		client_ended(s, n, kind);
 }
 
 static void read_more(struct session *s, const struct preface_kind *kind)
@@ -158,7 +163,7 @@ static void read_more(struct session *s, const struct preface_kind *kind)
 	struct io_op *op = &s->flows[FLOW_TO_SERVER].rd;
 	int n;
 
-	while (s->state == SESSION_HANDSHAKE) {
+	while (s->state == kind->state) {
 		op->kind = IO_READ;
 		op->max = PREFACE_READ_BYTES;
 		n = io_start(&s->worker->loop, op);
@@ -173,25 +178,28 @@ void preface_read_done(struct io_op *op, int result, const struct preface_kind *
 	struct session *s = flow_session(container_of(op, struct flow, rd));
 
 	crash_report_session(s->number);
-	check(s->state == SESSION_HANDSHAKE);
+	check(s->state == kind->state);
 	bytes_or_end(s, result, kind);
 	read_more(s, kind);
 }
 
-void preface_begin(struct session *s, const struct preface_kind *kind)
+void preface_begin(struct session *s, const struct preface_kind *kind, int64_t timeout_ns)
 {
-	const int64_t timeout_ns = s->entry->front->config->timeouts.handshake_ns;
+	struct flow *f = &s->flows[FLOW_TO_SERVER];
 
 	if (session_extra(s) == NULL) {
 		session_close(s, CLOSE_NO_RESOURCE);
 		return;
 	}
 	check(s->extra->head == NULL);
-	check(s->flows[FLOW_TO_SERVER].bytes_in == 0);
-	session_set_state(s, SESSION_HANDSHAKE);
-	s->flows[FLOW_TO_SERVER].rd.done = kind->read_done;
+	s->extra->head = flow_unhold(f);
+	check(f->bytes_in == 0);
+	session_set_state(s, kind->state);
+	f->rd.done = kind->read_done;
 	if (timeout_ns > 0)
 		s->fixed_ns = s->accepted_ns + timeout_ns;
 	session_rearm(s);
+	if (s->extra->head != NULL && s->state == kind->state)
+		look(s, kind);
 	read_more(s, kind);
 }

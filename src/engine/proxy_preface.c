@@ -17,6 +17,7 @@
 #include "preface.h"
 #include "session.h"
 #include "session_end.h"
+#include "session_name.h"
 #include "worker.h"
 
 static enum close_reason close_reason_of(enum proxy_error why)
@@ -105,6 +106,8 @@ static bool adopt_header(struct session *s, const struct proxy_header *h, const 
 	x->tlvs_trusted = h->tlv_len > 0 && is_named(s);
 	if (x->tlvs_trusted)
 		note_unique_id(x, h);
+	if (x->tlvs_trusted && s->entry->front->names && !session_name_take_tlvs(s, h->tlvs, h->tlv_len))
+		return false;
 	if (h->family != 0) {
 		s->client = plain_address(&h->src);
 		x->dst = plain_address(&h->dst);
@@ -139,14 +142,29 @@ static enum preface_step look_at_header(struct session *s, const uint8_t *bytes,
 	return PREFACE_CLOSED;
 }
 
+/* A client that sends nothing at all is a balancer's probe, which is not an error. */
+static enum preface_step client_ended(struct session *s, int result)
+{
+	(void)result; /* FIN or not, its header will never be complete */
+	if (s->extra->head != NULL) {
+		session_close(s, CLOSE_PROXY_TRUNCATED);
+		return PREFACE_CLOSED;
+	}
+	session_close(s, CLOSE_CLIENT_GONE);
+	s->ends[SIDE_CLIENT] = SIDE_CLOSE;
+	return PREFACE_CLOSED;
+}
+
 /* ---- the beginning ---- */
 
 static void read_done(struct io_op *op, int result);
 
 static const struct preface_kind proxy_kind = {
+	.state = SESSION_HANDSHAKE,
 	.look = look_at_header,
+	.ended = client_ended,
 	.read_done = read_done,
-	.truncated = CLOSE_PROXY_TRUNCATED,
+	.go_on = admission_enter,
 };
 
 static void read_done(struct io_op *op, int result)
@@ -162,7 +180,7 @@ static bool start(struct session *s)
 		return false;
 	check(s->judged);
 	s->judged = false;
-	preface_begin(s, &proxy_kind);
+	preface_begin(s, &proxy_kind, s->entry->front->config->timeouts.handshake_ns);
 	if (s->state == SESSION_HANDSHAKE)
 		admission_owes_header(s);
 	return true;

@@ -10,6 +10,7 @@
 #include "record.h"
 
 #include <limits.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "weir/account/session_record.h"
@@ -78,7 +79,7 @@ void record_turned_away(struct worker *w, const struct endpoint_settings *entry,
 	failing_turned_away(w, entry, client, why, number);
 	if (!log_wants(LOG_LEVEL_INFO) || !may_tell_refusal(w, entry->frontend, why))
 		return;
-	memset(&r, 0, sizeof(r));
+	memset(&r, 0, offsetof(struct session_record, tail));
 	r.frontend = entry->front->config;
 	r.backend = backend_settings(entry->front->backend)->config;
 	r.client = *client;
@@ -106,6 +107,15 @@ static bool is_sampled(const struct session *s, uint32_t *stands_for)
 	return share != UINT_MAX && hash_nth(s->worker->index, s->number) % share == 0;
 }
 
+/* What is logged of the name that the client asked for. */
+static void note_name(struct session_record *r, const struct session_name *n)
+{
+	r->has_sni = n->from_hello || n->len > 0;
+	r->sni_len = n->len;
+	if (n->len > 0)
+		memcpy(session_record_sni(r), session_name_text(n), n->len);
+}
+
 static void note_queue(struct session_record *r, const struct session_extra *x)
 {
 	if (x == NULL || x->queued_ns == 0)
@@ -126,7 +136,7 @@ void record_session_end(const struct session *s)
 	if (unlikely(!s->backend_counted) &&
 	    !may_tell_refusal(s->worker, s->entry->frontend, (enum close_reason)s->reason))
 		return;
-	memset(&r, 0, sizeof(r));
+	memset(&r, 0, offsetof(struct session_record, tail));
 	r.frontend = s->entry->front->config;
 	r.backend = s->back->config;
 	r.server = s->at != NULL ? s->at->config : NULL;
@@ -157,8 +167,10 @@ void record_session_end(const struct session *s)
 	r.state = s->log_state;
 	if (s->extra != NULL && s->extra->unique_id_len > 0) {
 		r.unique_id_len = s->extra->unique_id_len;
-		memcpy(r.unique_id, s->extra->unique_id, r.unique_id_len);
+		memcpy(r.tail, s->extra->unique_id, r.unique_id_len);
 	}
+	if (s->extra != NULL)
+		note_name(&r, &s->extra->name);
 	session_record_log(&r);
 }
 
@@ -199,6 +211,10 @@ void record_take(const struct session *s, struct session_facts *out)
 	out->unique_id_len = x != NULL ? x->unique_id_len : 0;
 	if (out->unique_id_len > 0)
 		memcpy(out->unique_id, x->unique_id, out->unique_id_len);
+	out->has_sni = x != NULL && (x->name.from_hello || x->name.len > 0);
+	out->sni_len = x != NULL ? x->name.len : 0;
+	if (out->sni_len > 0)
+		memcpy(out->sni, session_name_text(&x->name), out->sni_len);
 }
 
 void record_take_detail(const struct session *s, struct session_facts *out)

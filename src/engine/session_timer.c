@@ -18,6 +18,7 @@
 #include "session_deadline.h"
 #include "session_drain.h"
 #include "session_end.h"
+#include "sniff.h"
 #include "worker.h"
 
 /* We have moved nothing for a whole timeout. But a slow reader may be emptying the kernel's queue, and no
@@ -78,6 +79,8 @@ void session_timer_fired(struct timer *t)
 		session_close(s, why);
 	else if (s->state == SESSION_HANDSHAKE)
 		admission_header_late(s);
+	else if (s->state == SESSION_SNIFFING)
+		sniff_late(s);
 	else
 		connect_timer(s);
 }

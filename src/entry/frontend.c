@@ -14,13 +14,14 @@
 #include "weir/config/copy.h"
 #include "weir/config/same.h"
 #include "weir/entry/entries.h"
+#include "weir/entry/rules.h"
 #include "weir/net/source_table.h"
 #include "weir/sys/sys.h"
 
 static bool is_guarded(const struct config_frontend *c)
 {
 	return c->allow != NULL || c->deny != NULL || c->allow_uid_count > 0 || c->maxconn_per_source > 0 ||
-	       c->route_count > 0;
+	       c->route_count > 0 || c->sniff.kind != CONFIG_SNIFF_OFF;
 }
 
 static bool is_choosy(const struct config_frontend *c)
@@ -67,6 +68,8 @@ struct frontend_settings *frontend_settings_new(struct frontend *fe, const struc
 	s->users = 1;
 	s->guarded = is_guarded(config);
 	s->choosy = is_choosy(config);
+	s->sniffs = config->sniff.kind != CONFIG_SNIFF_OFF;
+	s->names = rules_use_names(config);
 	if (config->route_count > 0) {
 		s->routes = calloc(config->route_count, sizeof(struct backend *));
 		if (s->routes == NULL) {

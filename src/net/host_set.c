@@ -87,7 +87,7 @@ struct host_set *host_set_new(const struct host_pattern *patterns, size_t count)
 		bytes += patterns[i].len;
 	set->mask = slots - 1;
 	set->slots = calloc(slots, sizeof(*set->slots));
-	set->names = malloc(bytes);
+	set->names = calloc(1, bytes);
 	if (set->slots == NULL || set->names == NULL) {
 		host_set_free(set);
 		return NULL;

@@ -107,11 +107,22 @@ static void put_tlv(struct made *m, uint8_t type, const uint8_t *value, size_t l
 	put_raw(m, value, len);
 }
 
-/* The checksum changes, a NOOP was only padding, and a unique id of ours replaces another one. */
+/* The checksum changes, a NOOP was only padding, and values of ours replace others. */
 static bool may_pass(const struct proxy_send *send, uint8_t type)
 {
-	return type != PROXY_TLV_CRC32C && type != PROXY_TLV_NOOP &&
-	       (type != PROXY_TLV_UNIQUE_ID || send->unique_id == NULL);
+	switch (type) {
+	case PROXY_TLV_CRC32C:
+	case PROXY_TLV_NOOP:
+		return false;
+	case PROXY_TLV_UNIQUE_ID:
+		return send->unique_id == NULL;
+	case PROXY_TLV_AUTHORITY:
+		return send->authority == NULL;
+	case PROXY_TLV_ALPN:
+		return send->alpn == NULL;
+	default:
+		return true;
+	}
 }
 
 /* Passes on received TLVs, the first of each type: given two, some readers would take the first and others
@@ -134,12 +145,17 @@ static void pass_tlvs(struct made *m, const struct proxy_send *send)
 	}
 }
 
-static void put_unique_id(struct made *m, const struct proxy_send *send)
+static void put_own_tlvs(struct made *m, const struct proxy_send *send)
 {
-	if (send->unique_id == NULL)
-		return;
 	check(send->unique_id_len <= PROXY_UNIQUE_ID_MAX);
-	put_tlv(m, PROXY_TLV_UNIQUE_ID, send->unique_id, send->unique_id_len);
+	check(send->authority_len <= UINT8_MAX); /* readers accept no longer one */
+	check(send->alpn_len <= UINT8_MAX);
+	if (send->alpn != NULL)
+		put_tlv(m, PROXY_TLV_ALPN, send->alpn, send->alpn_len);
+	if (send->authority != NULL)
+		put_tlv(m, PROXY_TLV_AUTHORITY, send->authority, send->authority_len);
+	if (send->unique_id != NULL)
+		put_tlv(m, PROXY_TLV_UNIQUE_ID, send->unique_id, send->unique_id_len);
 }
 
 static void set_length(struct made *m)
@@ -183,7 +199,7 @@ static ssize_t make_v2(const struct proxy_send *send, struct made *m)
 	put16(m, 0);
 	put_addresses(m, send, family);
 	pass_tlvs(m, send);
-	put_unique_id(m, send);
+	put_own_tlvs(m, send);
 	if (send->crc32c)
 		put_tlv(m, PROXY_TLV_CRC32C, no_sum, CRC_LEN);
 	if (m->full)
@@ -209,5 +225,6 @@ size_t proxy_make_room(const struct proxy_send *send)
 	if (send->version == 1)
 		return PROXY_V1_MAX;
 	room += TLV_HEAD + send->unique_id_len + TLV_HEAD + CRC_LEN;
+	room += TLV_HEAD + send->authority_len + TLV_HEAD + send->alpn_len;
 	return room < PROXY_MAX ? room : PROXY_MAX;
 }

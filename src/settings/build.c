@@ -56,7 +56,8 @@ static void report_unknown_key(struct pass *p, const struct entry *e)
 		p->section->bad |= bad_of(elsewhere);
 		return;
 	}
-	if (hint == NULL && word != NULL) {
+	/* Several keys that begin with it are more likely: 'timeout'. */
+	if (hint == NULL && word != NULL && strchr(option_list_of(kind, e->key, keys), ',') == NULL) {
 		diag_error(d, DIAG_WRONG_SECTION, e->key_at, "'%s' is not a key but a word of another line%s",
 			   word->key, option_version_note(word));
 		diag_hint(d, "it belongs in %s: %s", option_places(word->sections, places), word->example);
@@ -281,7 +282,8 @@ static void report_plain(struct pass *p, const struct entry *e, const struct opt
 	habit_join_words(d, o, words);
 	diag_error(d, DIAG_NO_EQUALS, e->key_at, "'=' is missing after '%s'", e->key);
 	if (o->type == OPT_ROUTE)
-		diag_hint(d, "weir has no ACLs: write 'use-backend %s = src=NETWORK dst-port=PORT'", name);
+		diag_hint(d, "weir has no ACLs: write 'use-backend %s = src=NETWORK dst-port=PORT sni=NAME'",
+			  name);
 	else if (words->count > 0)
 		diag_hint(d, "write '%s'", habit_line(d->arena, o, name, words));
 	else

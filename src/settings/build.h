@@ -74,6 +74,8 @@ void build_validate_options(struct build *b, struct proxy *p);
 /* Warns, once, about a frontend whose clients may send a PROXY header without being in `trusted`, if anything
  * relies on that header. Call once the references of all sections are resolved. In validate_proxy.c. */
 void build_validate_trust(struct build *b, const struct proxy *p);
+/* Warns about use-backend lines of a frontend that no client can meet. In validate_routes.c. */
+void build_validate_routes(struct build *b, const struct proxy *p);
 /* Is `p` a backend, so that a frontend can refer to it? A [listen] that names a backend is a frontend in
  * another notation. */
 static inline bool build_is_backend(const struct proxy *p)

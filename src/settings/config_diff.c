@@ -293,6 +293,7 @@ static bool is_same_route(const struct lists *l, size_t a, size_t b)
 		same = is_same_prefix(&x->src_list.list[i], &y->src_list.list[i]);
 	for (size_t i = 0; same && i < x->port_count; i++)
 		same = x->ports[i].first == y->ports[i].first && x->ports[i].last == y->ports[i].last;
+	same = same && setting_same_tls_words(x, y);
 	return same && strcmp(route_name(l, 0, a), route_name(l, 1, b)) == 0;
 }
 

@@ -48,6 +48,9 @@ static const struct setting_type other_types[OPT_TYPES] = {
 	[OPT_UIDS] = {setting_parse_users, setting_print_ids, setting_ids_are_set},
 	[OPT_GIDS] = {setting_parse_users, setting_print_ids, setting_ids_are_set},
 	[OPT_PORTS] = {setting_parse_ports, NULL, setting_never_set},
+	[OPT_NAMES] = {setting_parse_names, NULL, setting_never_set},
+	[OPT_PROTOCOLS] = {setting_parse_protocols, NULL, setting_never_set},
+	[OPT_SNIFF] = {setting_parse_sniff, setting_print_sniff, NULL},
 };
 
 const struct setting_type *setting_type_of(enum option_type type)
@@ -60,7 +63,8 @@ const struct setting_type *setting_type_of(enum option_type type)
 static bool takes_words(enum option_type type)
 {
 	return type == OPT_LOG || type == OPT_ADMIN || type == OPT_STATS || type == OPT_KEEPALIVE ||
-	       type == OPT_BALANCE || type == OPT_CHECK || type == OPT_NETWORKS || type == OPT_USERS;
+	       type == OPT_BALANCE || type == OPT_CHECK || type == OPT_NETWORKS || type == OPT_USERS ||
+	       type == OPT_SNIFF;
 }
 
 int setting_parse(const struct setting *s)

@@ -138,6 +138,13 @@ void setting_print_bytes_quoted(const uint8_t *bytes, size_t len, bool literal, 
 int setting_parse_networks(const struct setting *s, void *field);
 int setting_parse_users(const struct setting *s, void *field);
 int setting_parse_ports(const struct setting *s, void *field);
+/* What TLS clients say, in setting_sniff.c. */
+int setting_parse_sniff(const struct setting *s, void *field);
+void setting_print_sniff(const void *field, const struct option *option, FILE *out);
+int setting_parse_names(const struct setting *s, void *field);
+int setting_parse_protocols(const struct setting *s, void *field);
+void setting_print_tls_words(const struct config_route *route, FILE *out);
+bool setting_same_tls_words(const struct config_route *a, const struct config_route *b);
 /* Lines of use-backend, in setting_route.c. */
 int setting_parse_route(const struct setting *s, struct route *route);
 void setting_print_route(const struct config_route *route, FILE *out);

@@ -28,4 +28,5 @@ void setting_print_route(const struct config_route *route, FILE *out)
 		if (ports->last != ports->first)
 			fprintf(out, "-%u", ports->last);
 	}
+	setting_print_tls_words(route, out);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "weir/base/check.h"
+#include "weir/config/names.h"
 #include "weir/net/netset.h"
 #include "build.h"
 
@@ -109,6 +110,41 @@ static struct netset *copy_networks(struct arena *a, const struct config_network
 		return NULL;
 	o = arena_alloc_owner(a, sizeof(*o), release_set);
 	o->set = netset_new(to->list, to->count);
+	if (o->set == NULL)
+		arena_no_memory(a);
+	return o->set;
+}
+
+static struct config_text_item *copy_texts(struct arena *a, const struct config_text_item *from, size_t count)
+{
+	struct config_text_item *to = arena_alloc(a, count * sizeof(*to));
+
+	for (size_t i = 0; i < count; i++)
+		to[i].text = copy_text(a, from[i].text);
+	return to;
+}
+
+/* Another set that lives as long as the snapshot. */
+struct hosts_owner {
+	struct host_set *set; /* owns */
+};
+
+static void release_hosts(void *bytes)
+{
+	struct hosts_owner *o = bytes;
+
+	host_set_free(o->set);
+	o->set = NULL;
+}
+
+static struct host_set *make_hosts(struct arena *a, const struct config_names *names)
+{
+	struct hosts_owner *o;
+
+	if (names->count == 0)
+		return NULL;
+	o = arena_alloc_owner(a, sizeof(*o), release_hosts);
+	o->set = config_names_set(names);
 	if (o->set == NULL)
 		arena_no_memory(a);
 	return o->set;
@@ -233,6 +269,7 @@ static void fill_frontend(struct arena *a, const struct config *c, struct config
 	to->listen = p->target == p;
 	to->timeouts = timeouts_of(c, p, &set);
 	to->tcp = set.tcp;
+	to->sniff = set.sniff;
 	fill_access(a, to, &set);
 	to->place = place_in(c, p->section->at.source->name, p->section->at.line);
 	to->origins = copy_origins(a, c, p->origins);
@@ -273,6 +310,11 @@ static void fill_routes(struct arena *a, const struct config *c, const struct bu
 		route->src = copy_networks(a, &line->route.src, &route->src_list);
 		route->ports = copy_bytes(a, ports->list, ports->count * sizeof(*route->ports));
 		route->port_count = ports->count;
+		route->sni = line->route.sni;
+		route->sni.list = copy_texts(a, line->route.sni.list, line->route.sni.count);
+		route->hosts = make_hosts(a, &route->sni);
+		route->alpn = copy_texts(a, line->route.alpn.list, line->route.alpn.count);
+		route->alpn_count = line->route.alpn.count;
 		route->place = place_in(c, line->place.file, line->place.line);
 	}
 }

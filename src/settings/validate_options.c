@@ -124,6 +124,7 @@ static void validate_front(struct build *b, struct proxy *p)
 
 	validate_optional(b, p);
 	build_validate_trust(b, p);
+	build_validate_routes(b, p);
 	if (binds_known && !any_proxy_bind(p))
 		no_effect(b, p, "trusted", "no bind line has 'accept-proxy'",
 			  "write for example: bind = :443 accept-proxy");

@@ -72,6 +72,8 @@ COVER(EVICTED_PAUSING, 7, "a server was marked down while its Unix backlog was f
 COVER(RETRY, 7, "a connect was tried again")
 COVER(QUEUED, 7, "a client waited for a place at a server")
 COVER(RATE_PAUSE, 7, "a listener rested for its rate-limit")
+COVER(HELLO_IN_PIECES, 63, "part of a TLS hello has come")
+COVER(HELLO_LATE, 6, "a client was decided before its TLS hello was complete")
 COVER(HEADER_IN_PIECES, 7, "a PROXY header came in pieces")
 COVER(HELD_WHILE_CONNECTING, 7, "bytes from behind a PROXY header were held while a server was asked")
 COVER(HEADER_HELD, 7, "our PROXY header did not go out at once")

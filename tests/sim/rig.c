@@ -186,6 +186,10 @@ static void check_sessions(const struct list *live)
 			check_flow(&s->flows[i]);
 		if (s->state == SESSION_HANDSHAKE && s->extra->head != NULL)
 			cover(COVER_HEADER_IN_PIECES);
+		if (s->state == SESSION_SNIFFING && s->extra->head != NULL)
+			cover(COVER_HELLO_IN_PIECES);
+		if (s->state == SESSION_SNIFFING && s->extra->sniffed_late)
+			cover(COVER_HELLO_LATE);
 		if (s->state == SESSION_CONNECTING && flow_held(&s->flows[FLOW_TO_SERVER]) > 0)
 			cover(COVER_HELD_WHILE_CONNECTING);
 		if (s->state == SESSION_FORWARDING && s->extra != NULL &&

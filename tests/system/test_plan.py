@@ -141,7 +141,7 @@ class File:
 
 
 FRONT_ONLY = {"maxconn", "rate-limit", "log-sample", "maxconn-per-source", "allow-from", "deny-from",
-              "allow-uid", "trusted", "use-backend", "no-server", "unlisten", "timeout-client",
+              "allow-uid", "trusted", "use-backend", "sniff", "no-server", "unlisten", "timeout-client",
               "timeout-handshake", "default-backend"}
 BACK_ONLY = {"balance", "retries", "redispatch", "resolve-interval", "check", "check-interval", "check-agent",
              "check-agent-interval", "check-agent-send", "check-share", "check-fast",

@@ -41,6 +41,8 @@ REASON(PROXY_BAD_LENGTH, 'P', 'C', 1, "PROXY header is too short for its address
 REASON(PROXY_BAD_TLV, 'P', 'C', 1, "PROXY header with a broken TLV")
 REASON(PROXY_BAD_CHECKSUM, 'P', 'C', 1, "PROXY header with a wrong checksum")
 REASON(PROXY_TOO_LONG, 'P', 'C', 1, "PROXY header is too long")
+REASON(SNIFF_NOT_TLS, 'P', 'C', 1, "not TLS, and sniff requires it")
+REASON(SNIFF_TIMEOUT, 'c', 'C', 1, "no complete TLS hello came in time, and sniff requires one")
 REASON(NO_RESOURCE, 'R', 0, 1, "out of descriptors, ports or memory")
 REASON(NO_SOCKET, 'R', 0, 1, "this machine refused a socket to the server")
 REASON(RING_LOST, 'R', 0, 1, "the kernel dropped completions of io_uring")

@@ -13,6 +13,7 @@
 #include "weir/base/json.h"
 #include "weir/config/config.h"
 #include "weir/net/addr.h"
+#include "weir/net/client_hello.h"
 #include "weir/net/proxy.h"
 #include "weir/net/tcp_facts.h"
 
@@ -41,6 +42,9 @@ struct session_facts {
 	struct tcp_facts tcp[2]; /* of the client's socket, and of the server's */
 	uint8_t unique_id_len; /* 0 = none */
 	uint8_t unique_id[PROXY_UNIQUE_ID_MAX]; /* only unique_id_len bytes are set */
+	bool has_sni;    /* as in a record: session_record.h */
+	uint8_t sni_len;
+	uint8_t sni[CLIENT_HELLO_NAME_MAX]; /* only sni_len bytes are set */
 	/* Copies: whoever reads this may do so after they have left. */
 	char frontend[CONFIG_NAME_MAX];
 	char backend[CONFIG_NAME_MAX];

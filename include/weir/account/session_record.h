@@ -15,6 +15,7 @@
 #include "weir/base/log.h"
 #include "weir/config/config.h"
 #include "weir/net/addr.h"
+#include "weir/net/client_hello.h"
 #include "weir/net/proxy.h"
 
 struct session_record {
@@ -49,9 +50,16 @@ struct session_record {
 	uint8_t state;         /* enum session_state in which it ended */
 	uint8_t limited_by;    /* enum limited_by */
 	uint8_t unique_id_len; /* 0 = none */
-	/* The last member: only the bytes in use go into the log. */
-	uint8_t unique_id[PROXY_UNIQUE_ID_MAX];
+	bool has_sni;          /* the client said which server it wants, or its TLS hello that it wants any */
+	uint8_t sni_len;       /* 0 = it named none */
+	/* The last member: only the bytes in use go into the log. The unique id, then the name. */
+	uint8_t tail[PROXY_UNIQUE_ID_MAX + CLIENT_HELLO_NAME_MAX];
 };
+
+static inline uint8_t *session_record_sni(struct session_record *r)
+{
+	return r->tail + r->unique_id_len;
+}
 
 /* Logs the record at level info. A worker's thread. */
 void session_record_log(const struct session_record *r);

@@ -28,7 +28,7 @@
 /* Maximum memory per client, of which ADMIN_REQUEST_MAX is for a long request. The exception is an answer
  * generated in one go that is longer than ADMIN_WRITE_BYTES. Its length depends only on the configuration,
  * and the next command waits until it has been written. */
-#define ADMIN_CLIENT_BYTES 81920u
+#define ADMIN_CLIENT_BYTES 90112u
 
 struct ev_loop;
 struct admin;

@@ -138,7 +138,7 @@ void admin_show_version(const struct admin_call *c);
 void admin_show_errors(const struct admin_call *c); /* [PROXY] */
 
 void admin_show_failures(const struct admin_call *c); /* admin_errors.c: [PROXY], for our clients */
-void admin_explain(const struct admin_call *c); /* admin_explain.c: listener=F client=A [port=N] [sni=NAME] */
+void admin_explain(const struct admin_call *c); /* admin_explain.c: listener=F client=A and more */
 void admin_why(const struct admin_call *c);     /* admin_why.c: B[/S] */
 
 /* Turns lines of "name: value" into an object. Whole numbers become numbers, everything else strings. */

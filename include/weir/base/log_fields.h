@@ -63,6 +63,10 @@
  *                                  one
  *                  unique_id       of the client's PROXY header, or the one sent to the server; ours
  *                                  ends with id
+ *                  sni             server name that the client asked for, in lower case: in its TLS
+ *                                  hello, or in the PROXY header of a sender in `trusted`; "" for a hello
+ *                                  without one; only if the frontend looks at it (sniff, or sni= and alpn=
+ *                                  of use-backend). In quotes in format=text
  */
 #ifndef WEIR_BASE_LOG_FIELDS_H
 #define WEIR_BASE_LOG_FIELDS_H

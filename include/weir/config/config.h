@@ -18,6 +18,7 @@
 
 #include "weir/base/log.h"
 #include "weir/net/addr.h"
+#include "weir/net/host_set.h"
 #include "weir/net/netset.h"
 
 #define CONFIG_ADMIN_CLIENTS_MAX 16 /* maximum clients that the admin socket serves at a time */
@@ -88,6 +89,7 @@ enum config_balance {
 enum config_hash { CONFIG_HASH_MODULO, CONFIG_HASH_CONSISTENT };
 /* The part of a server that is hashed; never its position in the file. */
 enum config_hash_key { CONFIG_HASH_KEY_NAME, CONFIG_HASH_KEY_ADDRESS };
+enum config_sniff_kind { CONFIG_SNIFF_OFF, CONFIG_SNIFF_TLS };
 enum config_send_proxy { CONFIG_SEND_PROXY_OFF, CONFIG_SEND_PROXY_V1, CONFIG_SEND_PROXY_V2 };
 enum config_admin_level {
 #define ADMIN_LEVEL(name, word, may) CONFIG_ADMIN_##name,
@@ -294,6 +296,19 @@ struct config_ports {
 	uint16_t last;
 };
 
+/* One of several texts. */
+struct config_text_item {
+	char *text;
+};
+
+/* Server names of TLS clients. With all of it zero, any client meets them. */
+struct config_names {
+	bool any;  /* any client that names one */
+	bool none; /* clients whose hello names none */
+	struct config_text_item *list; /* patterns of host_pattern.h */
+	size_t count;
+};
+
 /* One `use-backend`: the first route whose conditions are all met is used. */
 struct config_route {
 	size_t backend; /* index into config.backends */
@@ -301,7 +316,23 @@ struct config_route {
 	struct config_networks src_list;
 	struct config_ports *ports; /* of the address that the client connected to; none = any */
 	size_t port_count;
+	struct config_names sni;
+	struct host_set *hosts; /* NULL = `sni` lists none; borrows from the snapshot */
+	struct config_text_item *alpn; /* protocols that the client offers; none = any */
+	size_t alpn_count;
 	struct config_place place;
+};
+
+static inline bool config_route_has_sni(const struct config_route *r)
+{
+	return r->sni.any || r->sni.none || r->sni.count > 0;
+}
+
+/* What clients send before they get a backend. */
+struct config_sniff {
+	enum config_sniff_kind kind;
+	int64_t timeout_ns; /* since the accept; -1 = timeout-handshake; 0 = no limit */
+	bool required;      /* clients that send something else are closed */
 };
 
 struct config_frontend {
@@ -318,6 +349,7 @@ struct config_frontend {
 	struct config_networks trusted_list;
 	uid_t *allow_uids;      /* for Unix listeners; none = all */
 	size_t allow_uid_count;
+	struct config_sniff sniff;
 	struct config_route *routes;
 	size_t route_count;
 	size_t backend; /* index into config.backends: used when no route matches */

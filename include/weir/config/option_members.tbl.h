@@ -69,6 +69,7 @@
 #define OPTION_AT_FIELD_BALANCE(member) NONE, member
 #define OPTION_AT_FIELD_CHECK(member)	NONE, member
 #define OPTION_AT_FIELD_ROUTE(member)	NONE, member
+#define OPTION_AT_FIELD_SNIFF(member)	NONE, member
 #define OPTION_AT_NO_FIELD		NONE, none
 #define OPTION_NONE(type, member)
 

@@ -33,6 +33,7 @@ enum option_section {
 	IN_CHECK = 1 << 13,
 	IN_ROUTE = 1 << 14,
 	IN_STATS_BIND = 1 << 15,
+	IN_SNIFF = 1 << 16,
 };
 
 #define IN_PROXIES (IN_LISTEN | IN_FRONTEND | IN_BACKEND)
@@ -87,6 +88,9 @@ enum option_type {
 	OPT_UIDS,	/* struct config_ids: users in one word; the next: groups */
 	OPT_GIDS,
 	OPT_PORTS,	/* struct route_ports */
+	OPT_NAMES,	/* struct config_names */
+	OPT_PROTOCOLS,	/* struct route_protocols */
+	OPT_SNIFF,	/* struct config_sniff */
 	OPT_ROUTE,	/* this and the next four are read where proxies are built */
 	OPT_BIND,
 	OPT_SERVER,
@@ -111,10 +115,17 @@ struct route_ports {
 	size_t count;
 };
 
+struct route_protocols {
+	struct config_text_item *list;
+	size_t count;
+};
+
 /* The result of the words of a use-backend line. */
 struct route {
 	struct config_networks src;
 	struct route_ports ports;
+	struct config_names sni;
+	struct route_protocols alpn;
 };
 
 /* The options of a proxy section; [defaults] is one of these, each section begins as a copy. */
@@ -127,6 +138,7 @@ struct config_proxy {
 	struct config_networks deny;
 	struct config_networks trusted;
 	struct config_ids allow_uids;
+	struct config_sniff sniff;
 	struct config_balancing balance;
 	struct config_check check;
 	enum config_send_proxy send_proxy; /* for servers that do not set it */

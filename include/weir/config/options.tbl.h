@@ -154,9 +154,14 @@ OPTION("trusted", FRONT_D, FRONT_D, OPT_NETWORKS, OPT_REPEAT, "NETWORK... | @FIL
        "Networks that may send a PROXY header. If unset, anyone may, and TLVs are ignored unless they "
        "arrive over a Unix socket.",
        "trusted = 10.0.0.0/8")
-LATER("sniff", FRONT_D, 0, "Read the TLS ClientHello before choosing a backend.", "sniff = tls timeout=5s")
-OPTION("use-backend", FRONT, FRONT, OPT_ROUTE, OPT_NAMED | OPT_REPEAT, "[src=] [dst-port=]", NO_FIELD, NULL,
-       0, 0, "Backend for connections that match all of these words; the first matching line is used.",
+OPTION("sniff", FRONT_D, FRONT_D, OPT_SNIFF, 0, "off | tls [timeout=] [required]", FIELD_PROXY(sniff), "off",
+       0, 0,
+       "Read the TLS ClientHello before choosing a backend, without terminating TLS; for 'sni' and 'alpn' of "
+       "use-backend.",
+       "sniff = tls timeout=5s")
+OPTION("use-backend", FRONT, FRONT, OPT_ROUTE, OPT_NAMED | OPT_REPEAT,
+       "[src=] [dst-port=] [sni=] [alpn=]", NO_FIELD, NULL, 0, 0,
+       "Backend for connections that match all of these words; the first matching line is used.",
        "use-backend app = src=10.0.0.0/8 dst-port=8080")
 OPTION("no-server", FRONT_D, FRONT_D, OPT_CHOICE, 0, "close|reset|queue|!unlisten",
        MADE_FRONT_CHOICE(no_server, CONFIG_NO_SERVER_CLOSE, CONFIG_NO_SERVER_RESET, CONFIG_NO_SERVER_QUEUE),
@@ -422,8 +427,19 @@ OPTION("src", IN_ROUTE, IN_ROUTE, OPT_NETWORKS, 0, "NETWORK,...", FIELD_ROUTE(sr
        "Client networks.", "use-backend app = src=10.0.0.0/8,192.0.2.7")
 OPTION("dst-port", IN_ROUTE, IN_ROUTE, OPT_PORTS, 0, "PORT[-PORT],...", FIELD_ROUTE(ports), NULL, 1, 65535,
        "Ports that clients connect to.", "use-backend app = dst-port=8080,9000-9010")
-LATER("sni", IN_ROUTE, 0, "Server names that TLS clients request.", "use-backend app = sni=*.api.example.com")
-LATER("alpn", IN_ROUTE, 0, "Protocols that TLS clients offer.", "use-backend app = alpn=h2")
+OPTION("sni", IN_ROUTE, IN_ROUTE, OPT_NAMES, 0, "NAME,... | any | none", FIELD_ROUTE(sni), NULL, 0, 0,
+       "Server names that TLS clients request: NAME; *.NAME for any depth below NAME; .NAME for NAME and "
+       "below; any = a hello with a name, none = a hello without one.",
+       "use-backend app = sni=*.api.example.com,www.example.com")
+OPTION("alpn", IN_ROUTE, IN_ROUTE, OPT_PROTOCOLS, 0, "PROTOCOL,...", FIELD_ROUTE(alpn), NULL, 0, 0,
+       "Protocols, of which TLS clients offer at least one.", "use-backend app = alpn=h2")
+
+/* The words of a sniff line */
+OPTION("timeout", IN_SNIFF, IN_SNIFF, OPT_DURATION, 0, "DURATION", FIELD_SNIFF(timeout_ns), NULL, 0, MAX_NS,
+       "How long a client may stay silent, since the accept; if unset, timeout-handshake.",
+       "sniff = tls timeout=1s")
+OPTION("required", IN_SNIFF, IN_SNIFF, OPT_FLAG, 0, "", FIELD_SNIFF(required), NULL, 0, 0,
+       "Close clients that do not speak TLS.", "sniff = tls required")
 
 /* Timeouts */
 OPTION("timeout-connect", BOTH_D, BACK_D, OPT_DURATION, 0, "DURATION", MADE_TIMEOUT(connect_ns),
@@ -451,7 +467,8 @@ OPTION("on-removed", BOTH_D, BOTH_D, OPT_CHOICE, 0, "keep|close",
        "on-removed = close")
 OPTION("timeout-handshake", BOTH_D, FRONT_D, OPT_DURATION, 0, "DURATION",
        MADE_TIMEOUT(handshake_ns), "5s", 0, MAX_NS,
-       "How long a client may take to send its complete PROXY header.", "timeout-handshake = 5s")
+       "How long a client may take to send its complete PROXY header, or its TLS hello (sniff).",
+       "timeout-handshake = 5s")
 
 /* Sockets */
 OPTION("tcp-keepalive", BOTH_D, BOTH_D, OPT_KEEPALIVE, 0, "off | DURATION [interval= count=]",

@@ -35,6 +35,8 @@ struct frontend_settings {
 	unsigned users;
 	bool guarded;	/* admission.c has rules to apply */
 	bool choosy;	/* some of them apply to the peer's own address, before it becomes a session */
+	bool sniffs;	/* clients send a TLS hello first */
+	bool names;	/* the names that clients ask for are used */
 };
 
 /* What an administrator wants of it: halt.h. */

@@ -14,6 +14,7 @@
 
 #include "weir/config/config.h"
 #include "weir/net/addr.h"
+#include "weir/net/client_hello.h"
 
 enum rules_verdict {
 	RULES_PASS,
@@ -22,7 +23,17 @@ enum rules_verdict {
 };
 
 /* Which condition of a route is not met; the first of several. */
-enum rules_miss { RULES_MATCH, RULES_MISS_PORT, RULES_MISS_SRC };
+enum rules_miss { RULES_MATCH, RULES_MISS_PORT, RULES_MISS_SRC, RULES_MISS_SNI, RULES_MISS_ALPN };
+
+/* What is known of the TLS that the client speaks. All zero: nothing, so no `sni` and no `alpn` is met. */
+struct rules_hello {
+	bool came;        /* a hello came; otherwise the rest is from a PROXY header, or there is none */
+	const char *name; /* as client_hello.h defines it, need not end with a NUL; borrows */
+	size_t name_len;  /* 0 = none */
+	const struct client_hello *offered; /* borrows: its protocols; NULL = only the next one */
+	const uint8_t *protocol;            /* borrows */
+	size_t protocol_len;     /* 0 = none */
+};
 
 /* Has the client an IP address? */
 static inline bool rules_has_ip(const struct addr_brief *a)
@@ -35,9 +46,13 @@ enum rules_verdict rules_judge(const struct config_frontend *c, bool by_unix,
 			       const struct addr_brief *client);
 /* May this peer send a PROXY header? */
 bool rules_trust(const struct config_frontend *c, const struct addr_brief *peer);
+/* Does the frontend use the names that clients ask for? */
+bool rules_use_names(const struct config_frontend *c);
 /* Does the route take this client? `port` is the port that the client connected to, 0 = it has none. */
-enum rules_miss rules_match(const struct config_route *r, const struct addr_brief *client, uint16_t port);
+enum rules_miss rules_match(const struct config_route *r, const struct addr_brief *client, uint16_t port,
+			    const struct rules_hello *hello);
 /* The index of the first route that does; c->route_count if there is none. */
-size_t rules_route(const struct config_frontend *c, const struct addr_brief *client, uint16_t port);
+size_t rules_route(const struct config_frontend *c, const struct addr_brief *client, uint16_t port,
+		   const struct rules_hello *hello);
 
 #endif

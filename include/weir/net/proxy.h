@@ -79,13 +79,17 @@ struct proxy_send {
 	const char *unix_dst;
 	const uint8_t *tlvs;  /* v2: the first of each type is passed on, except CRC32C and NOOP */
 	size_t tlv_len;
-	const uint8_t *unique_id; /* v2: replaces one in `tlvs`; NULL = none */
+	const uint8_t *unique_id; /* v2: replaces one in `tlvs`, as do the next two; NULL = none */
 	size_t unique_id_len;
+	const uint8_t *authority;
+	size_t authority_len;
+	const uint8_t *alpn;
+	size_t alpn_len;
 	bool crc32c; /* v2: add the checksum */
 };
 
-/* Builds the header in `out` and returns its length, or -ENOSPC. PROXY_MAX bytes are enough for a header that
- * proxy_parse() accepted plus a unique id; a longer header is -ENOSPC. */
+/* Builds the header in `out` and returns its length, or -ENOSPC: one of more than PROXY_MAX bytes, which a
+ * header that proxy_parse() accepted may become with what is added to it. */
 ssize_t proxy_make(const struct proxy_send *send, uint8_t *out, size_t room);
 /* The size of a buffer that is large enough, if any is. */
 size_t proxy_make_room(const struct proxy_send *send);

@@ -65,6 +65,7 @@ void __wrap_free(void *bytes)
 #define NUMBERS(list, count)	 NULL, 0,
 #define ITEMS(type, list, count) NULL, 0,
 #define NETSET(set, networks)	 NULL,
+#define HOSTSET(set, names)	 NULL,
 #define INDEX(member)		 0,
 #define PLACE(member)		 {0},
 #define ORIGINS(member)		 {0},
@@ -83,6 +84,27 @@ static void release_set(void *bytes)
 	struct set_owner *o = bytes;
 
 	netset_free(o->set);
+}
+
+struct hosts_owner {
+	struct host_set *set; /* owns */
+};
+
+static void release_hosts(void *bytes)
+{
+	struct hosts_owner *o = bytes;
+
+	host_set_free(o->set);
+}
+
+static struct host_set *make_hosts(struct arena *a)
+{
+	const struct host_pattern in_hosts = {HOST_EXACT, 1, "h"};
+	struct hosts_owner *o = arena_alloc_owner(a, sizeof(*o), release_hosts);
+
+	o->set = host_set_new(&in_hosts, 1);
+	assert_non_null(o->set);
+	return o->set;
 }
 
 static const struct net_prefix in_set = {AF_INET, 8, {10}};
@@ -121,6 +143,7 @@ static struct netset *make_set(struct arena *a)
 	for (size_t i = 0; i < EACH; i++)                                                                    \
 		fill_##type(a, &x->list[i]);
 #define NETSET(set, networks) x->set = make_set(a);
+#define HOSTSET(set, names)   x->set = make_hosts(a);
 #define INDEX(member)	      VALUE(member)
 #define PLACE(member)	      x->member = (struct config_place){arena_printf(a, "t.ini"), 7};
 #define ORIGINS(member)	      LIST(member.list, member.count)
@@ -132,6 +155,13 @@ static struct netset *make_set(struct arena *a)
 static void name_networks(struct config_networks *n)
 {
 	n->list[0] = n->list[1] = in_set;
+}
+
+/* And these must be patterns. */
+static void name_hosts(struct arena *a, struct config_names *n)
+{
+	n->list[0].text = arena_printf(a, "*.example.org");
+	n->list[1].text = arena_printf(a, "www.example.com");
 }
 
 /* Two structures that are compared after every change to one of them. */
@@ -192,6 +222,7 @@ static void each_byte(struct pair *p, void *bytes, size_t size, const char *memb
 	for (size_t i = 0; i < EACH; i++)                                                                    \
 		change_##type(p, &x->list[i]);
 #define NETSET(set, networks) WITH(x->set, NULL, false, #set);
+#define HOSTSET(set, names)   NETSET(set, names)
 #define INDEX(member)	      WITH(x->member, 1, true, #member);
 #define PLACE(member)	      WITH(x->member, (struct config_place){0}, true, #member);
 #define ORIGINS(member)	      WITH(x->member, (struct config_origins){0}, true, #member);
@@ -228,8 +259,10 @@ static struct full *make_full(void)
 	name_networks(&f->frontend.allow_list);
 	name_networks(&f->frontend.deny_list);
 	name_networks(&f->frontend.trusted_list);
-	for (size_t i = 0; i < EACH; i++)
+	for (size_t i = 0; i < EACH; i++) {
 		name_networks(&f->frontend.routes[i].src_list);
+		name_hosts(&f->arena, &f->frontend.routes[i].sni);
+	}
 	fill_config_backend(&f->arena, &f->backend);
 	fill_config_server(&f->arena, &f->server);
 	fill_config_bind(&f->arena, &f->bind);
@@ -326,6 +359,8 @@ static void copy_of_frontend_has_sets_and_routes_but_no_binds(void **state)
 	assert_int_equal(copy->route_count, EACH);
 	for (size_t i = 0; i < EACH; i++) {
 		assert_looks_up(copy->routes[i].src);
+		assert_true(host_set_has(copy->routes[i].hosts, "a.example.org", 13));
+		assert_false(host_set_has(copy->routes[i].hosts, "h", 1));
 		assert_int_equal(copy->routes[i].backend, index);
 		assert_place(&copy->routes[i].place);
 	}
@@ -432,7 +467,8 @@ static void order_of_a_list_counts(void **state)
 static void nothing_is_left_behind_at_every_allocation(void **state)
 {
 	struct full *f = make_full();
-	long temporary = 3 + EACH; /* netset_new() frees one of its own for each set */
+	/* netset_new() frees one of its own for each set, and config_names_set() does. */
+	long temporary = 3 + EACH + EACH;
 
 	(void)state;
 	FAIL_EACH(frontend, &f->frontend);

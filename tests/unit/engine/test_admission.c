@@ -188,6 +188,7 @@ static enum close_reason reason_of(struct session *s)
 {
 	if (admission_admit(s)) {
 		assert_int_equal(s->state, SESSION_ACCEPTED);
+		admission_choose_backend(s, NULL);
 		return CLOSE_NORMAL;
 	}
 	if (s->state == SESSION_HELD)

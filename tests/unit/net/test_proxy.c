@@ -316,6 +316,7 @@ static void tlvs_pass_on_but_for_the_checksum(void **state)
 static void of_one_type_the_first_passes_on_and_ours_wins(void **state)
 {
 	static const uint8_t came[] = "\5\0\3abc\1\0\2h2\x20\0\1a\5\0\1z\1\0\1x\x20\0\0\xe0\0\0\1\0\0";
+	static const uint8_t named[] = "\x20\0\1a\xe0\0\0\1\0\2h3\2\0\4name\5\0\5other";
 	static const uint8_t firsts[] = "\5\0\3abc\1\0\2h2\x20\0\1a\xe0\0\0";
 	static const uint8_t ours[] = "\1\0\2h2\x20\0\1a\xe0\0\0\5\0\5other";
 	struct proxy_send send = {.version = 2, .tlvs = came, .tlv_len = sizeof(came) - 1};
@@ -328,6 +329,16 @@ static void of_one_type_the_first_passes_on_and_ours_wins(void **state)
 	send.unique_id_len = 5;
 	assert_int_equal(proxy_make(&send, out, sizeof(out)), 16 + sizeof(ours) - 1);
 	assert_memory_equal(out + 16, ours, sizeof(ours) - 1);
+	/* So do the names of a hello. */
+	send.authority = (const uint8_t *)"name";
+	send.authority_len = 4;
+	send.alpn = (const uint8_t *)"h3";
+	send.alpn_len = 2;
+	assert_int_equal(proxy_make(&send, out, sizeof(out)), 16 + sizeof(named) - 1);
+	assert_memory_equal(out + 16, named, sizeof(named) - 1);
+	assert_true(proxy_make_room(&send) >= 16 + sizeof(named) - 1);
+	send.authority = send.alpn = NULL;
+	send.authority_len = send.alpn_len = 0;
 	/* It is added when the client has none, too. */
 	send.tlv_len = 0;
 	assert_int_equal(proxy_make(&send, out, sizeof(out)), 16 + 8);
@@ -414,6 +425,12 @@ static size_t random_header(uint8_t *out)
 	if (rnd(3) == 0) {
 		send.unique_id = tlvs;
 		send.unique_id_len = rnd(PROXY_UNIQUE_ID_MAX + 1);
+	}
+	if (rnd(3) == 0) {
+		send.authority = tlvs;
+		send.authority_len = rnd(256);
+		send.alpn = tlvs;
+		send.alpn_len = rnd(256);
 	}
 	n = proxy_make(&send, out, BYTES_MAX);
 	assert_true(n > 0);

@@ -105,6 +105,24 @@ static inline void assert_same_networks(const struct netset *a_set, const struct
 	}
 }
 
+static inline void assert_same_items(const struct config_text_item *a, size_t a_count,
+				     const struct config_text_item *b, size_t b_count)
+{
+	assert_int_equal(a_count, b_count);
+	for (size_t i = 0; i < a_count; i++)
+		assert_string_equal(a[i].text, b[i].text);
+}
+
+static inline void assert_same_names(const struct config_route *a, const struct config_route *b)
+{
+	assert_int_equal(a->sni.any, b->sni.any);
+	assert_int_equal(a->sni.none, b->sni.none);
+	assert_same_items(a->sni.list, a->sni.count, b->sni.list, b->sni.count);
+	assert_int_equal(a->hosts == NULL, b->hosts == NULL);
+	assert_int_equal(a->hosts == NULL, a->sni.count == 0);
+	assert_same_items(a->alpn, a->alpn_count, b->alpn, b->alpn_count);
+}
+
 static inline void assert_same_routes(const struct config_frontend *a, const struct config_frontend *b)
 {
 	assert_int_equal(a->route_count, b->route_count);
@@ -118,6 +136,7 @@ static inline void assert_same_routes(const struct config_frontend *a, const str
 			assert_int_equal(x->ports[k].first, y->ports[k].first);
 			assert_int_equal(x->ports[k].last, y->ports[k].last);
 		}
+		assert_same_names(x, y);
 	}
 }
 
@@ -224,6 +243,9 @@ static inline void assert_same_frontend(const struct config_frontend *a, const s
 #include "weir/config/option_members.tbl.h"
 	assert_same_timeouts(&a->timeouts, &b->timeouts);
 	assert_same_tcp(&a->tcp, &b->tcp);
+	assert_int_equal(a->sniff.kind, b->sniff.kind);
+	assert_int_equal(a->sniff.timeout_ns, b->sniff.timeout_ns);
+	assert_int_equal(a->sniff.required, b->sniff.required);
 	assert_same_access(a, b);
 	assert_int_equal(a->bind_count, b->bind_count);
 	for (size_t i = 0; i < a->bind_count; i++)

@@ -153,6 +153,10 @@ static void lists_are_reported_whole_while_they_are_short(void **state)
 		    "use-backend: web src=10.0.0.0/8 -> web dst-port=80; web src=10.0.0.0/8\n");
 	assert_diff(WEB("use-backend web = dst-port=80\n"), WEB("use-backend web = dst-port=80-81\n"),
 		    "use-backend: web dst-port=80 -> web dst-port=80-81\n");
+	assert_diff(WEB("sniff = tls\nuse-backend web = sni=a\n"),
+		    WEB("sniff = tls timeout=1s\nuse-backend web = sni=a,b alpn=h2\n"),
+		    "sniff: tls -> tls timeout=1s\n"
+		    "use-backend: web sni=a -> web sni=a,b alpn=h2\n");
 }
 
 #define TEN(n)                                                                                               \
@@ -327,6 +331,7 @@ static const char *const worlds[] = {
 	WEB("check = pgsql user='a b' role=primary\n"),
 	WEB("allow-from = 10.0.0.0/8\ndeny-from = 10.0.0.1\nunlisten = no-server\n"),
 	WEB("use-backend web = src=10.0.0.0/8 dst-port=80\non-removed = close\n"),
+	WEB("sniff = tls required\nuse-backend web = sni=*.a,b alpn=h2\nuse-backend web = sni=none\n"),
 	BIND(" interface=lo tfo accept-proxy"),
 	SERVER(" source=10.0.0.9 slowstart=3s check-port=9 disabled"),
 	SERVER(" send-proxy=v2 proxy-v2-options=crc32c,unique-id"),

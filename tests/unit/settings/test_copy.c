@@ -30,6 +30,8 @@ static const char text[] = "[global]\n"
 			   "trusted = 10.2.0.0/16\n"
 			   "use-backend x = src=10.0.0.0/8 dst-port=1-9,80\n"
 			   "use-backend y = dst-port=90\n"
+			   "sniff = tls timeout=1s\n"
+			   "use-backend y = sni=*.example.com,a.b,none alpn=h2\n"
 			   "check = http GET /health host=h expect=200,300-301 expect=OK\n"
 			   "congestion = reno\n"
 			   "allow-uid = 0 1\n";

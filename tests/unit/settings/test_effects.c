@@ -51,6 +51,59 @@ static void what_has_no_effect_is_warned_about(void **state)
 		assert_warned(rows[i].text, rows[i].where, rows[i].piece);
 }
 
+#define SNIFFING "[frontend f]\nbind = :1\ndefault-backend = b\nsniff = tls\n"
+#define HEADERS	 "[frontend f]\nbind = :1 accept-proxy\ndefault-backend = b\n"
+#define TWO	 "[backend b]\nserver a = x:1\n"
+
+static void lines_and_names_that_never_match_are_warned_about(void **state)
+{
+	static const struct {
+		const char *text, *where, *piece;
+	} rows[] = {
+		{FRONT "use-backend b = sni=x\n" TWO, "t.ini:4:13: ", "add a line: sniff = tls"},
+		{FRONT "use-backend b = alpn=h2\n" TWO, "t.ini:4:13: ", "add a line: sniff = tls"},
+		{HEADERS "trusted = ::1\nuse-backend b = sni=none\n" TWO, "t.ini:5:13: ", "sniff = tls"},
+		{SNIFFING "use-backend b = sni=*.x.y\nuse-backend b = sni=a.b.X.y\n" TWO, "t.ini:6:13: ",
+		 "'a.b.x.y' never matches here: '*.x.y' on line 5 covers it"},
+		{SNIFFING "use-backend b = sni=*.x.y\nuse-backend b = sni=x.y,a.x.y\n" TWO, "t.ini:6:13: ",
+		 "'a.x.y' never matches here: '*.x.y' on line 5 covers it"},
+		{SNIFFING "use-backend b = sni=any\nuse-backend b = sni=x\n" TWO, "t.ini:6:13: ",
+		 "'x' never matches here: 'any' on line 5 covers it"},
+		{SNIFFING "use-backend b = sni=.x\nuse-backend b = sni=*.x,x\n" TWO, "t.ini:6:13: ",
+		 "this line never matches: 'use-backend b' on line 5 takes all its clients"},
+		{SNIFFING "use-backend b = sni=none,any\nuse-backend b = sni=none alpn=h2\n" TWO,
+		 "t.ini:6:13: ", "on line 5 takes all"},
+		{SNIFFING "use-backend b = dst-port=1-9\nuse-backend b = sni=x dst-port=2\n" TWO,
+		 "t.ini:6:13: ", "on line 5 takes all"},
+		{FRONT "use-backend b = src=10.0.0.0/8,::/0\nuse-backend b = src=10.1.0.0/16,::1\n" TWO,
+		 "t.ini:5:13: ", "on line 4 takes all"},
+		{FRONT "use-backend b = src=10.0.0.0/9\nuse-backend b = src=10.127.0.0/16\n" TWO,
+		 "t.ini:5:13: ", "on line 4 takes all"},
+	};
+	static const char *const fine[] = {
+		HEADERS "trusted = ::1\nuse-backend b = sni=x\n" TWO,
+		"[frontend f]\nbind = unix:@a accept-proxy\ndefault-backend = b\nuse-backend b = sni=x\n" TWO,
+		SNIFFING "use-backend b = sni=*.x\nuse-backend b = sni=x,none\nuse-backend b = sni=any\n" TWO,
+		SNIFFING "use-backend b = sni=.x alpn=h2\nuse-backend b = sni=a.x alpn=h2,h3\n" TWO,
+		SNIFFING "use-backend b = sni=.x src=::1\nuse-backend b = sni=a.x\n" TWO,
+		SNIFFING "use-backend b = sni=any\nuse-backend b = dst-port=1\n" TWO,
+		FRONT "use-backend b = src=10.0.0.0/9\nuse-backend b = src=10.128.0.0/16\n" TWO,
+		FRONT "use-backend b = src=10.0.0.0/8\nuse-backend b = src=10.0.0.0/7\n" TWO,
+		FRONT "use-backend b = dst-port=2-9\nuse-backend b = dst-port=1-2\n" TWO,
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		assert_warned(rows[i].text, rows[i].where, rows[i].piece);
+	for (size_t i = 0; i < ARRAY_LEN(fine); i++) {
+		struct loaded l = assert_accepted(fine[i]);
+
+		if (l.config->warnings != 0)
+			fail_msg("no warning wanted for:\n%s\n%s", fine[i], l.said);
+		unload(&l);
+	}
+}
+
 #define OPEN "[frontend f]\nbind = :1 accept-proxy\ndefault-backend = b\n"
 #define BACK "[backend b]\nserver a = x:1\n"
 
@@ -212,6 +265,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_has_no_effect_is_warned_about),
+		cmocka_unit_test(lines_and_names_that_never_match_are_warned_about),
 		cmocka_unit_test(what_relies_on_a_header_of_anybody_is_named),
 		cmocka_unit_test(a_header_of_somebody_named_is_not_warned_about),
 		cmocka_unit_test(what_has_an_effect_is_not),

@@ -91,7 +91,7 @@ static void a_mistake_has_no_consequences(void **state)
 	assert_errors("[listen a]\nbind = :80\nserver a = 10.0.0.1\n", 1);
 	assert_errors("[listen a]\nbind = :80\nserver = 10.0.0.1:80\n", 1);
 	assert_errors("[listen a]\nbind = :80\nservers a = dns://x:80\n", 1);
-	assert_errors("[frontend a]\nbind = :80\nuse-backend x = sni=a\n", 1);
+	assert_errors("[frontend a]\nbind = :80\nuse-backend x = sni=a..b\n", 1);
 	assert_errors(
 		"[frontend a]\nbind = :80\ndefault-backend = b c\n[backend b]\nserver a = 10.0.0.1:80\n", 1);
 	/* A header that is wrong still says which name it meant; its lines are not judged. */

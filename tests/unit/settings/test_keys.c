@@ -18,6 +18,10 @@ static const char everything[] =
 	"trusted = 127.0.0.1 ::1\nallow-uid = root, 7 8\n"
 	"use-backend app = src=10.0.0.0/8,::1 dst-port=80,90-99\nuse-backend big = dst-port=1\n"
 	"use-backend app = src=127.0.0.1\nunlisten = no-server\n"
+	"sniff = tls timeout=500ms required\nuse-backend big = sni=WWW.Example.com.,*.b.c,.d dst-port=2\n"
+	"use-backend app = sni=any,none,x alpn='h2,http/1.1,a\"b'\n"
+	"use-backend big = sni=none src=10.0.0.0/8\n"
+	"use-backend app = alpn=h3\n"
 	"timeout-handshake = 3s\ncongestion = reno\nmark = 0xffffffff\ndscp = af21\npacing = 10m\n"
 	"tcp-notsent-lowat = 100k\ndefault-backend = app\n"
 	"[backend app]\n"
@@ -93,7 +97,7 @@ static void routes_name_their_backend(void **state)
 	struct addr_brief ten = {.family = AF_INET, .ip = {10, 9, 9, 9}};
 
 	(void)state;
-	assert_int_equal(f->route_count, 3);
+	assert_int_equal(f->route_count, 7);
 	assert_string_equal(l.config->backends[f->routes[0].backend].name, "app");
 	assert_string_equal(l.config->backends[f->routes[1].backend].name, "big");
 	assert_true(netset_has(f->routes[0].src, &ten));
@@ -274,7 +278,6 @@ static void bad_values_are_refused_at_their_place(void **state)
 		{IN_A_LISTEN("rate-limit = fast"), "t.ini:4:14: ", "write off or a number"},
 		{IN_A_LISTEN("no-server = unlisten"), "t.ini:4:13: ", "is not in this version"},
 		{IN_A_LISTEN("no-server = drop"), "t.ini:4:13: ", "write one of close, reset, queue"},
-		{IN_A_LISTEN("use-backend a = sni=x"), "t.ini:4:17: ", "'sni' is not in this version"},
 		{IN_A_LISTEN("use-backend a ="), "t.ini:4:1: ", "'use-backend' needs a value"},
 		{IN_A_LISTEN("use-backend b = dst-port=1"), "t.ini:4:13: ", "backend 'b' is not defined"},
 		{IN_A_LISTEN("use-backend aa = dst-port=1"), "t.ini:4:13: ", "did you mean 'a' (line 1)?"},
@@ -339,6 +342,28 @@ static void an_agent_has_a_port_or_an_address(void **state)
 		assert_refused(rows[i].text, rows[i].where, rows[i].hint, NULL);
 }
 
+static void names_that_no_client_can_ask_for_are_refused(void **state)
+{
+	static const struct {
+		const char *text, *where, *hint;
+	} rows[] = {
+		{IN_A_LISTEN("use-backend a = sni=x..y"), "t.ini:4:21: ", "'x..y' is not a valid server"},
+		{IN_A_LISTEN("use-backend a = sni=x,a*.y"), "t.ini:4:23: ", "'a*.y' is not a valid server"},
+		{IN_A_LISTEN("use-backend a = sni=x,,y"), "t.ini:4:23: ", "'sni' has an empty item"},
+		{IN_A_LISTEN("use-backend a = sni=x,@f"), "t.ini:4:23: ", "reads no names from a file"},
+		{IN_A_LISTEN("use-backend a = alpn=h2,\"a b\""), "t.ini:4:27: ", "not a valid ALPN protocol"},
+		{IN_A_LISTEN("use-backend a = sni=x sni=y"), "t.ini:4:23: ", "'sni' is given twice"},
+		{IN_A_LISTEN("sniff = ssl"), "t.ini:4:9: ", "'ssl' is not 'tls' or 'off'"},
+		{IN_A_LISTEN("sniff = off required"), "t.ini:4:13: ", "is off and takes no options"},
+		{IN_A_LISTEN("sniff = tls timeout=5"), "t.ini:4:21: ", "needs a unit"},
+		{IN_A_LISTEN("sniff = tls require"), "t.ini:4:13: ", "did you mean 'required'?"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		assert_refused(rows[i].text, rows[i].where, rows[i].hint, NULL);
+}
+
 /* By the table, so that no spelling of a word gets by. */
 static void words_that_an_address_has_no_use_for_are_refused(void **state)
 {
@@ -380,6 +405,7 @@ int main(void)
 		cmocka_unit_test(defaults_are_those_of_the_contract),
 		cmocka_unit_test(bad_values_are_refused_at_their_place),
 		cmocka_unit_test(an_agent_has_a_port_or_an_address),
+		cmocka_unit_test(names_that_no_client_can_ask_for_are_refused),
 		cmocka_unit_test(words_that_an_address_has_no_use_for_are_refused),
 	};
 

@@ -75,6 +75,7 @@ static const char main_file[] = "[global]\n"
 				"timeout-idle = 5m\n"
 				"allow-from = @more/n.cidr\n"
 				"use-backend x = src=10.0.0.0/8 dst-port=1-9,80\n"
+				"sniff = tls\nuse-backend x = sni=.example.com alpn=h2\n"
 				"check = http GET / expect=200,300-301 expect=OK\n"
 				"congestion = reno\nallow-uid = 0\n";
 

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * hello_words.c - the words of `explain` about a client's TLS hello: sni=, alpn=.
+ *
+ * Main thread.
+ */
+#include "hello_words.h"
+
+#include <string.h>
+
+#include "weir/net/host_pattern.h"
+#include "admin_steps.h"
+
+bool hello_words_read_name(struct hello_words *h, const struct admin_call *c, const char *value)
+{
+	struct host_pattern name;
+	const char *why = NULL;
+
+	h->given = true;
+	if (strcmp(value, "none") == 0)
+		return true;
+	if (host_pattern_parse(value, &name, &why) != 0 || name.reach != HOST_EXACT) {
+		admin_refuse(c, NULL, "'sni' is not a server name%s%s; write sni=www.example.com or sni=none",
+			     why != NULL ? ": " : "", why != NULL ? why : "");
+		return false;
+	}
+	memcpy(h->name, name.name, sizeof(name.name));
+	return true;
+}
+
+void hello_words_read_protocol(struct hello_words *h, const char *value)
+{
+	h->given = true;
+	h->protocol = value;
+}
+
+/* Without sniffing, only a PROXY header may name a server. */
+static bool is_of_header(const struct config_frontend *rules, const struct endpoint *ep)
+{
+	return rules->sniff.kind == CONFIG_SNIFF_OFF &&
+	       ep->config->accept_proxy != CONFIG_ACCEPT_PROXY_OFF && rules_use_names(rules);
+}
+
+struct rules_hello hello_words_known(const struct hello_words *h, const struct config_frontend *rules,
+				     const struct endpoint *ep)
+{
+	const bool sniffs = rules->sniff.kind != CONFIG_SNIFF_OFF;
+
+	if (!h->given || !(sniffs || is_of_header(rules, ep)))
+		return (struct rules_hello){0};
+	return (struct rules_hello){.came = sniffs, .name = h->name, .name_len = strlen(h->name),
+				    .protocol = (const uint8_t *)h->protocol,
+				    .protocol_len = h->protocol != NULL ? strlen(h->protocol) : 0};
+}
+
+static void explain_names(const struct hello_words *h, const struct admin_call *c,
+			  const struct config_frontend *rules, const struct endpoint *ep)
+{
+	if (!rules_use_names(rules)) {
+		if (h->given)
+			steps_add(c, "sni", "no rule looks at the name of the server that a client requests");
+	} else if (!is_of_header(rules, ep)) {
+		steps_add(c, "sni", "%s does not sniff: it does not know what TLS clients request",
+			  rules->name);
+	} else if (h->given) {
+		steps_add(c, "sni", "%s does not sniff: the name is taken for that of a PROXY header whose "
+			  "sender is in 'trusted'", rules->name);
+	}
+}
+
+bool hello_words_explain(const struct hello_words *h, const struct admin_call *c,
+			 const struct config_frontend *rules, const struct endpoint *ep)
+{
+	if (rules->sniff.kind == CONFIG_SNIFF_OFF) {
+		explain_names(h, c, rules, ep);
+		return true;
+	}
+	if (h->given)
+		steps_add(c, "sniff", "a TLS hello %s%s", h->name[0] != '\0' ? "for " : "without a name",
+			  h->name);
+	else if (!rules->sniff.required)
+		steps_add(c, "sniff", "the client sends no TLS hello: no rule with 'sni' or 'alpn' "
+			  "matches; with one, write sni=NAME");
+	return h->given || !rules->sniff.required;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sniff.c - the client's TLS hello, which says where it wants to go: what is not one, what comes too late.
+ *
+ * preface.c collects its bytes, which all go on to the server; net/client_hello.h describes them. Only a
+ * client that is silent, or stops within its hello, waits for the timeout. A worker's thread.
+ */
+#include "sniff.h"
+
+#include <errno.h>
+
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/net/client_hello.h"
+#include "admission.h"
+#include "connect.h"
+#include "extra.h"
+#include "preface.h"
+#include "session.h"
+#include "session_deadline.h"
+#include "session_end.h"
+#include "session_name.h"
+#include "worker.h"
+
+static const struct config_sniff *sniff_config(const struct session *s)
+{
+	return &s->entry->front->config->sniff;
+}
+
+/* `hello` is NULL for what is not TLS. */
+static enum preface_step decide(struct session *s, const struct client_hello *hello)
+{
+	if (hello == NULL && sniff_config(s)->required) {
+		session_close(s, CLOSE_SNIFF_NOT_TLS);
+		return PREFACE_CLOSED;
+	}
+	if (hello != NULL && !session_name_take_hello(s, hello)) {
+		session_close(s, CLOSE_NO_RESOURCE);
+		return PREFACE_CLOSED;
+	}
+	admission_choose_backend(s, hello);
+	return PREFACE_WHOLE;
+}
+
+static enum preface_step look_at_hello(struct session *s, const uint8_t *bytes, size_t len, uint32_t *used)
+{
+	/* Not even a reader that were wrong may let so much pile up that the next read does not fit behind
+	 * it. */
+	const bool over = len >= CLIENT_HELLO_MAX || s->extra->sniffed_late;
+	struct client_hello hello;
+
+	(void)used; /* all of it goes on to the server */
+	switch (client_hello_read(&s->extra->hello, bytes, len, &hello)) {
+	case CLIENT_HELLO_MORE:
+		return over ? decide(s, NULL) : PREFACE_MORE;
+	case CLIENT_HELLO_WHOLE:
+		return decide(s, &hello);
+	case CLIENT_HELLO_NOT:
+		break;
+	}
+	return decide(s, NULL);
+}
+
+/* The client has ended its side, or its read was cancelled by sniff_late(): what it has sent must do. One
+ * that has sent nothing may still want to hear what the server says. */
+static enum preface_step client_ended(struct session *s, int result)
+{
+	if (result == 0 && s->extra->head == NULL && sniff_config(s)->required) {
+		session_close(s, CLOSE_CLIENT_GONE);
+		s->ends[SIDE_CLIENT] = SIDE_CLOSE;
+		return PREFACE_CLOSED;
+	}
+	if (result == 0 || (result == -ECANCELED && s->extra->sniffed_late))
+		return decide(s, NULL);
+	session_close(s, CLOSE_CLIENT_GONE);
+	return PREFACE_CLOSED;
+}
+
+static void read_done(struct io_op *op, int result);
+
+static const struct preface_kind hello_kind = {
+	.state = SESSION_SNIFFING,
+	.look = look_at_hello,
+	.ended = client_ended,
+	.read_done = read_done,
+	.go_on = connect_begin,
+};
+
+static void read_done(struct io_op *op, int result)
+{
+	preface_read_done(op, result, &hello_kind);
+}
+
+static int64_t timeout_ns(const struct session *s)
+{
+	const int64_t own_ns = sniff_config(s)->timeout_ns;
+
+	return own_ns >= 0 ? own_ns : s->entry->front->config->timeouts.handshake_ns;
+}
+
+void sniff_begin(struct session *s)
+{
+	check(s->entry->front->sniffs);
+	if (session_extra(s) == NULL) {
+		session_close(s, CLOSE_NO_RESOURCE);
+		return;
+	}
+	client_hello_begin(&s->extra->hello);
+	preface_begin(s, &hello_kind, timeout_ns(s));
+}
+
+/* The read comes back before the session goes on: it may have taken bytes already. */
+void sniff_late(struct session *s)
+{
+	struct io_op *op = &s->flows[FLOW_TO_SERVER].rd;
+
+	check(s->state == SESSION_SNIFFING);
+	check(io_is_pending(op));
+	if (sniff_config(s)->required) {
+		session_close(s, CLOSE_SNIFF_TIMEOUT);
+		return;
+	}
+	s->extra->sniffed_late = true;
+	s->fixed_ns = CLOCK_NEVER;
+	session_rearm(s);
+	if (s->state == SESSION_SNIFFING)
+		io_cancel(&s->worker->loop, op);
+}

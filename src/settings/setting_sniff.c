@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * setting_sniff.c - `sniff`, and what it reads: the names and protocols of use-backend lines.
+ *
+ * Rejects what no TLS client can send. Main thread.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "weir/base/check.h"
+#include "weir/net/client_hello.h"
+#include "weir/net/host_pattern.h"
+#include "setting.h"
+
+/* Maximum bytes of the list, commas included, so that -T can print it on one line. */
+#define NAMES_BYTES_MAX 2048
+
+static const char *const kind_words[] = {
+	[CONFIG_SNIFF_OFF] = "off",
+	[CONFIG_SNIFF_TLS] = "tls",
+};
+
+int setting_parse_sniff(const struct setting *s, void *field)
+{
+	struct config_sniff sniff = {.timeout_ns = -1};
+	const struct word *w = &s->words.list[0];
+	struct setting words = *s;
+
+	words.base = &sniff;
+	while (sniff.kind < ARRAY_LEN(kind_words) && strcmp(w->text, kind_words[sniff.kind]) != 0)
+		sniff.kind++;
+	if (sniff.kind == ARRAY_LEN(kind_words)) {
+		diag_error(s->diag, DIAG_BAD_VALUE, w->at, "'%s' is not 'tls' or 'off'", w->text);
+		diag_hint(s->diag, "for example: %s", s->option->example);
+		return -EINVAL;
+	}
+	if (sniff.kind == CONFIG_SNIFF_OFF && s->words.count > 1)
+		return setting_bad(s, &s->words.list[1], 0, "is off and takes no options");
+	if (setting_parse_words(&words, 1, IN_SNIFF) != 0)
+		return -EINVAL;
+	memcpy(field, &sniff, sizeof(sniff));
+	return 0;
+}
+
+void setting_print_sniff(const void *field, const struct option *option, FILE *out)
+{
+	const struct config_sniff *sniff = field;
+
+	(void)option; /* there is one row */
+	fputs(kind_words[sniff->kind], out);
+	if (sniff->timeout_ns >= 0) {
+		fputs(" timeout=", out);
+		setting_print(option_find(IN_SNIFF, "timeout").option, sniff, out);
+	}
+	if (sniff->required)
+		fputs(" required", out);
+}
+
+/* ---- lists of words ---- */
+
+static struct config_text_item *add_item(const struct setting *s, struct config_text_item *list,
+					 size_t *count, const char *text)
+{
+	list = arena_grow(s->diag->arena, list, *count, sizeof(*list));
+	list[(*count)++].text = arena_strndup(s->diag->arena, text, strlen(text));
+	return list;
+}
+
+static int validate_length(const struct setting *s, const struct word *w)
+{
+	if (w->len <= NAMES_BYTES_MAX)
+		return 0;
+	diag_error(s->diag, DIAG_TOO_LONG, w->at, "a list of '%s' has at most %d bytes", s->option->key,
+		   NAMES_BYTES_MAX);
+	diag_hint(s->diag, "write another use-backend line for the rest");
+	return -EINVAL;
+}
+
+/* Calls `add` for each part of the word. */
+static int each_part(const struct setting *s, int (*add)(const struct setting *s, const struct word *part,
+							  void *field), void *field)
+{
+	const struct word *w = &s->words.list[0];
+	int result = validate_length(s, w);
+
+	for (size_t at = 0; at <= w->len;) {
+		struct word part = word_part(s->diag, w, at, strcspn(w->text + at, ","));
+
+		if (part.len == 0) {
+			diag_error(s->diag, DIAG_BAD_VALUE, word_at(w, at), "'%s' has an empty item",
+				   s->option->key);
+			return -EINVAL;
+		}
+		if (add(s, &part, field) != 0)
+			result = -EINVAL;
+		at += part.len + 1;
+	}
+	return result;
+}
+
+static int bad_name(const struct setting *s, const struct word *part, const char *why)
+{
+	diag_error(s->diag, DIAG_BAD_VALUE, part->at, "'%s' is not a valid server name", part->text);
+	diag_hint(s->diag, "%s", why);
+	return -EINVAL;
+}
+
+static int add_name(const struct setting *s, const struct word *part, void *field)
+{
+	struct config_names *names = field;
+	char text[HOST_PATTERN_TEXT_MAX];
+	struct host_pattern pattern;
+	const char *why = NULL;
+
+	if (strcmp(part->text, "any") == 0) {
+		names->any = true;
+		return 0;
+	}
+	if (strcmp(part->text, "none") == 0) {
+		names->none = true;
+		return 0;
+	}
+	if (part->text[0] == '@')
+		return bad_name(s, part, "this version reads no names from a file: list them");
+	if (host_pattern_parse(part->text, &pattern, &why) != 0)
+		return bad_name(s, part, why);
+	names->list = add_item(s, names->list, &names->count, host_pattern_format(&pattern, text));
+	return 0;
+}
+
+int setting_parse_names(const struct setting *s, void *field)
+{
+	return each_part(s, add_name, field);
+}
+
+/* Any byte may be in the name of a protocol, but those that have one are of these. */
+static int add_protocol(const struct setting *s, const struct word *part, void *field)
+{
+	struct route_protocols *p = field;
+
+	for (size_t i = 0; i < part->len; i++) {
+		if (part->text[i] > ' ' && part->text[i] <= '~')
+			continue;
+		diag_error(s->diag, DIAG_BAD_VALUE, word_at(part, i), "'%s' is not a valid ALPN protocol",
+			   part->text);
+		diag_hint(s->diag, "for example alpn=h2,http/1.1");
+		return -EINVAL;
+	}
+	if (part->len > CLIENT_HELLO_PROTOCOL_MAX) {
+		diag_error(s->diag, DIAG_TOO_LONG, part->at, "an ALPN protocol has at most %d bytes",
+			   CLIENT_HELLO_PROTOCOL_MAX);
+		return -EINVAL;
+	}
+	p->list = add_item(s, p->list, &p->count, part->text);
+	return 0;
+}
+
+int setting_parse_protocols(const struct setting *s, void *field)
+{
+	return each_part(s, add_protocol, field);
+}
+
+static void print_items(const struct config_text_item *list, size_t count, const char *before, FILE *out)
+{
+	for (size_t i = 0; i < count; i++)
+		fprintf(out, "%s%s", i > 0 ? "," : before, list[i].text);
+}
+
+static void print_sni(const struct config_names *names, FILE *out)
+{
+	if (names->any)
+		fputs(" sni=any", out);
+	if (names->none)
+		fprintf(out, "%snone", names->any ? "," : " sni=");
+	print_items(names->list, names->count, names->any || names->none ? "," : " sni=", out);
+}
+
+/* A protocol may have quotes in its name. */
+static void print_alpn(const struct config_route *r, FILE *out)
+{
+	char list[NAMES_BYTES_MAX + 1];
+	size_t len = 0;
+
+	for (size_t i = 0; i < r->alpn_count; i++) {
+		const int n = snprintf(list + len, sizeof(list) - len, "%s%s", i > 0 ? "," : "",
+				       r->alpn[i].text);
+
+		check(n > 0 && (size_t)n < sizeof(list) - len);
+		len += (size_t)n;
+	}
+	if (len == 0)
+		return;
+	fputs(" alpn=", out);
+	words_print_quoted(list, out);
+}
+
+void setting_print_tls_words(const struct config_route *r, FILE *out)
+{
+	print_sni(&r->sni, out);
+	print_alpn(r, out);
+}
+
+static bool same_items(const struct config_text_item *a, size_t a_count, const struct config_text_item *b,
+		       size_t b_count)
+{
+	bool same = a_count == b_count;
+
+	for (size_t i = 0; same && i < a_count; i++)
+		same = strcmp(a[i].text, b[i].text) == 0;
+	return same;
+}
+
+bool setting_same_tls_words(const struct config_route *a, const struct config_route *b)
+{
+	return a->sni.any == b->sni.any && a->sni.none == b->sni.none &&
+	       same_items(a->sni.list, a->sni.count, b->sni.list, b->sni.count) &&
+	       same_items(a->alpn, a->alpn_count, b->alpn, b->alpn_count);
+}
