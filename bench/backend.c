@@ -11,6 +11,7 @@
  *   U  upload: reads to the end of file, then answers the count of bytes in 20 digits.
  *   D  download: sends until the client shuts its side down, then 20 digits with the count of bytes
  *      that went before them.
+ *   0x16  a TLS record: answers HELLO_REPLY bytes and closes, without reading what is in it.
  * Level-triggered epoll, one thread. A client that breaks these rules is reset.
  */
 #include <arpa/inet.h>
@@ -35,6 +36,7 @@
 #define REQUEST_BYTES 4096u
 #define BULK_BYTES (256u * 1024u)
 #define DIGITS 20
+#define HELLO_REPLY 1024
 #define HEAD_BYTES 128
 
 struct reply {
@@ -51,7 +53,7 @@ static struct reply replies[] = {
 	{.path = "/1m", .body = 1048576},
 };
 
-enum kind { KIND_UNKNOWN, KIND_HTTP, KIND_ECHO, KIND_UPLOAD, KIND_DOWNLOAD };
+enum kind { KIND_UNKNOWN, KIND_HTTP, KIND_ECHO, KIND_UPLOAD, KIND_DOWNLOAD, KIND_HELLO };
 
 struct conn {
 	int fd;
@@ -253,6 +255,16 @@ static void bulk_send(struct conn *c)
 	watch(c, true);
 }
 
+static void hello_read(struct conn *c)
+{
+	if (c->closes)
+		return;
+	c->out = bulk;
+	c->out_count = HELLO_REPLY;
+	c->closes = true;
+	(void)flush(c); /* false: it is over */
+}
+
 /* The client has shut down its side: what it may still want to know. */
 static void conn_ended(struct conn *c)
 {
@@ -278,6 +290,7 @@ static enum kind kind_of(char first)
 	case 'E': return KIND_ECHO;
 	case 'U': return KIND_UPLOAD;
 	case 'D': return KIND_DOWNLOAD;
+	case 0x16: return KIND_HELLO;
 	default: return KIND_UNKNOWN;
 	}
 }
@@ -303,6 +316,7 @@ static void conn_read(struct conn *c)
 	case KIND_ECHO: echo_read(c, (size_t)n); break;
 	case KIND_UPLOAD: c->bytes += (uint64_t)n; break;
 	case KIND_DOWNLOAD: bulk_send(c); break;
+	case KIND_HELLO: hello_read(c); break;
 	case KIND_UNKNOWN: conn_end(c, true); break;
 	}
 }

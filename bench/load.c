@@ -5,6 +5,7 @@
  *     load echo ADDRESS CONNECTIONS BYTES SECONDS     closed loop: a message, its echo, the next one
  *     load up|down ADDRESS CONNECTIONS SECONDS        bulk; the server's count must match ours
  *     load down ADDRESS 1 SECONDS MB                  the same, read at so many MB (1e6 bytes) a second
+ *     load hello ADDRESS CONNECTIONS SECONDS          closed loop: a connection, a TLS hello, the answer
  *     load idle ADDRESS CONNECTIONS                   holds echoed connections until stdin ends
  *
  * An ADDRESS is a port of 127.0.0.1 or a path. Prints one line of JSON. "ops" and "bytes" are those of
@@ -37,6 +38,7 @@
 #define WARM_NS 200000000u
 #define DRAIN_NS 10000000000u /* what is under way at the end must arrive within this */
 #define STALL_S 10
+#define HELLO_REPLY 1024 /* of the server */
 
 /* Latencies in ns, 64 steps for each power of two: an error of at most 1.6 %. */
 #define STEPS 64u
@@ -55,6 +57,8 @@ struct conn {
 	char tail[DIGITS]; /* of bulk: the last that came */
 	size_t tail_count;
 };
+
+enum mode { MODE_ECHO, MODE_BULK, MODE_HELLO };
 
 static struct {
 	const char *mode;
@@ -205,10 +209,16 @@ static void conn_open(struct conn *c)
 		die("connect");
 }
 
+static void conn_watch(struct conn *c)
+{
+	struct epoll_event ev = {.events = EPOLLIN, .data = {.ptr = c}};
+
+	if (fcntl(c->fd, F_SETFL, O_NONBLOCK) < 0 || epoll_ctl(run.epoll, EPOLL_CTL_ADD, c->fd, &ev) < 0)
+		die("epoll_ctl");
+}
+
 static void conns_open(void)
 {
-	struct epoll_event ev = {.events = EPOLLIN};
-
 	run.conns = calloc(run.count, sizeof(*run.conns));
 	run.epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (run.conns == NULL || run.epoll < 0)
@@ -217,10 +227,7 @@ static void conns_open(void)
 		struct conn *c = &run.conns[i];
 
 		conn_open(c);
-		ev.data.ptr = c;
-		if (fcntl(c->fd, F_SETFL, O_NONBLOCK) < 0 ||
-		    epoll_ctl(run.epoll, EPOLL_CTL_ADD, c->fd, &ev) < 0)
-			die("epoll_ctl");
+		conn_watch(c);
 		run.alive++;
 	}
 }
@@ -291,6 +298,55 @@ static void echo_read(struct conn *c)
 	now = now_ns();
 	count_op(now - c->begin_ns, now);
 	echo_begin(c, now);
+}
+
+/* ---- hello ------------------------------------------------------------------------------------- */
+
+/* Like that of OpenSSL, with fewer extensions: for www.example.com, with h2 and http/1.1. */
+static const unsigned char hello[] =
+	"\x16\x03\x01\x00\x96\x01\x00\x00\x92\x03\x03" "0123456789abcdefghijklmnopqrstuv" "\x00"
+	"\x00\x06\x13\x02\x13\x03\x13\x01" "\x01\x00" "\x00\x63"
+	"\x00\x00\x00\x14\x00\x12\x00\x00\x0fwww.example.com"
+	"\x00\x10\x00\x0e\x00\x0c\x02h2\x08http/1.1"
+	"\x00\x2b\x00\x03\x02\x03\x04"
+	"\x00\x33\x00\x26\x00\x24\x00\x1d\x00\x20" "0123456789abcdefghijklmnopqrstuv"
+	"\x00\x17\x00\x00" "\x00\x16\x00\x00";
+
+static void hello_send(struct conn *c, uint64_t now)
+{
+	c->got = 0;
+	c->begin_ns = now;
+	if (send(c->fd, hello, sizeof(hello) - 1, MSG_NOSIGNAL) != (ssize_t)(sizeof(hello) - 1))
+		conn_end(c, "a send failed");
+}
+
+static void hello_again(struct conn *c)
+{
+	const uint64_t now = now_ns();
+
+	count_op(now - c->begin_ns, now);
+	if (now >= run.end_ns) {
+		conn_end(c, NULL);
+		return;
+	}
+	close(c->fd);
+	conn_open(c);
+	conn_watch(c);
+	hello_send(c, now_ns());
+}
+
+static void hello_read(struct conn *c)
+{
+	const ssize_t n = recv(c->fd, in, sizeof(in), 0);
+
+	if (n < 0 && errno == EAGAIN)
+		return;
+	if (n > 0)
+		c->got += (size_t)n;
+	else if (n == 0 && c->got == HELLO_REPLY)
+		hello_again(c);
+	else
+		conn_end(c, n == 0 ? "another answer came" : "a connection was reset");
 }
 
 /* ---- bulk -------------------------------------------------------------------------------------- */
@@ -399,33 +455,37 @@ static void bulk_read(struct conn *c)
 
 /* ---- the loop ---------------------------------------------------------------------------------- */
 
-static void conn_event(struct conn *c, uint32_t events, bool echo)
+static void conn_event(struct conn *c, uint32_t events, enum mode mode)
 {
 	if (!c->over && events & (EPOLLIN | EPOLLHUP | EPOLLERR)) {
-		if (echo)
+		if (mode == MODE_ECHO)
 			echo_read(c);
+		else if (mode == MODE_HELLO)
+			hello_read(c);
 		else
 			bulk_read(c);
 	}
 	if (!c->over && events & EPOLLOUT && c->writes) {
-		if (echo)
+		if (mode == MODE_ECHO)
 			echo_send(c);
 		else
 			bulk_send(c);
 	}
 }
 
-static void start_all(bool echo)
+static void start_all(enum mode mode)
 {
 	const uint64_t now = now_ns();
 
 	for (size_t i = 0; i < run.count; i++) {
 		struct conn *c = &run.conns[i];
 
-		if (echo) {
+		if (mode == MODE_ECHO)
 			echo_begin(c, now);
+		else if (mode == MODE_HELLO)
+			hello_send(c, now);
+		if (mode != MODE_BULK)
 			continue;
-		}
 		if (send(c->fd, run.up ? "U" : "D", 1, MSG_NOSIGNAL) != 1)
 			die("send");
 		c->bytes = run.up ? 1 : 0;
@@ -434,19 +494,19 @@ static void start_all(bool echo)
 	}
 }
 
-static int run_load(double seconds, bool echo)
+static int run_load(double seconds, enum mode mode)
 {
 	struct epoll_event events[EVENTS];
-	bool shut = echo;
+	bool shut = mode != MODE_BULK;
 
-	memset(out, echo ? 'E' : 'u', sizeof(out));
+	memset(out, mode == MODE_ECHO ? 'E' : 'u', sizeof(out));
 	for (size_t i = 1; i < sizeof(out); i++)
 		out[i] = (char)('a' + i % 251 % 26);
 	conns_open();
 	run.begin_ns = now_ns();
 	run.warm_ns = run.begin_ns + WARM_NS;
 	run.end_ns = run.warm_ns + (uint64_t)(seconds * 1e9);
-	start_all(echo);
+	start_all(mode);
 	while (run.alive > 0) {
 		const int n = epoll_wait(run.epoll, events, EVENTS, 100);
 		const uint64_t now = now_ns();
@@ -454,7 +514,7 @@ static int run_load(double seconds, bool echo)
 		if (n < 0 && errno != EINTR)
 			die("epoll_wait");
 		for (int i = 0; i < n; i++)
-			conn_event(events[i].data.ptr, events[i].events, echo);
+			conn_event(events[i].data.ptr, events[i].events, mode);
 		for (size_t i = 0; !shut && now >= run.end_ns && i < run.count; i++)
 			if (!run.conns[i].over)
 				bulk_shut(&run.conns[i]);
@@ -520,6 +580,7 @@ static int usage(void)
 	fprintf(stderr, "usage: load echo ADDRESS CONNECTIONS BYTES SECONDS\n"
 	                "       load up|down ADDRESS CONNECTIONS SECONDS\n"
 	                "       load down ADDRESS 1 SECONDS MB\n"
+	                "       load hello ADDRESS CONNECTIONS SECONDS\n"
 	                "       load idle ADDRESS CONNECTIONS\n");
 	return 2;
 }
@@ -544,11 +605,15 @@ int main(int argc, char **argv)
 		return run_idle();
 	if (strcmp(run.mode, "echo") == 0 && argc == 6) {
 		run.message = strtoul(argv[4], NULL, 10);
-		return run.message > 0 ? run_load(strtod(argv[5], NULL), true) : usage();
+		return run.message > 0 ? run_load(strtod(argv[5], NULL), MODE_ECHO) : usage();
+	}
+	if (strcmp(run.mode, "hello") == 0 && argc == 5) {
+		run.message = HELLO_REPLY;
+		return run_load(strtod(argv[4], NULL), MODE_HELLO);
 	}
 	if (strcmp(run.mode, "down") == 0 && argc == 6 && run.count == 1)
 		run.pace = strtod(argv[5], NULL) * 1e6 / 1e9;
 	else if ((!run.up && strcmp(run.mode, "down") != 0) || argc != 5)
 		return usage();
-	return run_load(strtod(argv[4], NULL), false);
+	return run_load(strtod(argv[4], NULL), MODE_BULK);
 }

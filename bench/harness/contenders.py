@@ -5,7 +5,8 @@ To add one, add a row here, or use --contender NAME=PATH:ROW on the command line
 started and configured like ROW). Words in capitals are replaced:
 
     CONFIG   the file made from the template bench/contenders/<config>
-    PAIRS    port and server of each of the three forwards (TCP, Unix socket, redis)
+    PAIRS    port and server of each of the four forwards (TCP, Unix socket, redis, and the one that
+             reads TLS hellos first and chooses a server by name; go and bare do not read them)
     BUILD    the build folder of bench/run.sh         SCRATCH  a folder that exists during the run
     $NAME    an environment variable; the row is left out if it is not set
 

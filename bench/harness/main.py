@@ -92,10 +92,10 @@ class Bench:
         self.load_cpus, self.proxy_cpus = {cpus[0]}, {cpus[-1]}
         self.nofile = machine.raise_nofile()
         self.cells, self.contenders = [], {}
-        ports = process.free_ports(5)
+        ports = process.free_ports(6)
         socket_path = scratch + "/backend.sock"
-        self.backend = {"tcp": ports[0], "unix": socket_path, "redis": ports[1]}
-        self.ports = {"tcp": ports[2], "unix": ports[3], "redis": ports[4]}
+        self.backend = {"tcp": ports[0], "unix": socket_path, "redis": ports[1], "sniff": ports[0]}
+        self.ports = {"tcp": ports[2], "unix": ports[3], "redis": ports[4], "sniff": ports[5]}
         self.forwards = {name: (self.ports[name], self.backend[name]) for name in self.ports}
 
     def target(self, contender):

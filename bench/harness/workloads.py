@@ -87,6 +87,14 @@ def echo(target, seconds, front, connections, size):
     return Result(got["ops"] / got["seconds"], got["all_ops"], got["p50_us"], got["p99_us"])
 
 
+def hello(target, seconds, front, connections):
+    """New connections, each with a TLS hello that says which server it wants."""
+    got = load(target, ["hello", target.ports[front], connections, seconds], seconds)
+    if not got["ops"]:
+        raise Failed("not one answer came")
+    return Result(got["ops"] / got["seconds"], got["all_ops"], got["p50_us"], got["p99_us"])
+
+
 def warm(target, front):
     """Makes a contender open what it opens only once, before the clocks are read; errors count too."""
     load(target, ["echo", target.ports[front], 16, 128, 0.1], 0.1)
@@ -177,6 +185,7 @@ WORKLOADS = [
     row("http-1k-64", "request", "ec", http, "tcp", "1k", 64, quick=True),
     row("http-1k-512", "request", "ec", http, "tcp", "1k", 512),
     row("http-close", "request", "ec", http, "tcp", "1k", 64, True, quick=True),
+    row("hello-close", "request", "ec", hello, "sniff", 64),
     row("http-16k-64", "request", "ec", http, "tcp", "16k", 64, quick=True),
     row("http-128k-64", "request", "ec", http, "tcp", "128k", 64),
     row("http-1m-16", "request", "ec", http, "tcp", "1m", 16),
