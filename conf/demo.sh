@@ -22,7 +22,8 @@ step() {
     printf '[%s/3] %-10s %s\n' "$1" "$2" "$3"
 }
 
-packages="gcc libc6-dev meson ninja-build pkg-config libev-dev libinih-dev liburing-dev libmicrohttpd-dev"
+packages="gcc libc6-dev meson ninja-build pkg-config libev-dev libinih-dev liburing-dev libmicrohttpd-dev
+    libc-ares-dev"
 # shellcheck disable=SC2086  # a word list
 if ! command -v dpkg-query >/dev/null 2>&1; then
     step 1 packages "not looked up"

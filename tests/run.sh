@@ -41,10 +41,10 @@ mkdir -p "$logs"
 cd "$root" || exit 1
 
 packages="gcc libc6-dev meson ninja-build pkg-config libev-dev libinih-dev libcmocka-dev liburing-dev
-    libmicrohttpd-dev python3"
+    libmicrohttpd-dev libc-ares-dev python3"
 [ "$mode" = unit ] || packages="$packages python3-pytest python3-pytest-xdist python3-seccomp python3-pyte
     python3-jsonschema strace iproute2 nftables util-linux curl wrk iperf3 redis-server redis-tools
-    rsync systemd mandoc
+    rsync systemd mandoc dnsmasq-base
     haproxy nginx libnginx-mod-stream"
 case $(. /etc/os-release && echo "${VERSION_ID:-}") in
     12) clang=14 ;;
@@ -266,7 +266,7 @@ trees_of_debian() {
 
 run_beside() {
     run_part trees trees_of_debian &
-    run_part plain-build build build-plain -Dio_uring=disabled -Dhttp=disabled -Dwerror=true \
+    run_part plain-build build build-plain -Dio_uring=disabled -Dhttp=disabled -Ddns=disabled -Dwerror=true \
         -Dtests=false -Dbench=false
     # -g1: the lines, which the reports name, without the variables.
     run_part asan-build build build-asan -Db_sanitize=address,undefined -Doptimization=1 -Dc_args=-g1
@@ -349,9 +349,9 @@ jobs=$((2 * $(nproc)))
 [ "$jobs" -le 4 ] || jobs=4
 sanitizer_options
 
-if collect "build without io_uring and HTTP" plain-build; then
-    part "without io_uring: choice of the driver" plain-driver \
-        with build-plain pytests plain tests/system/test_driver.py
+if collect "build without io_uring, HTTP and c-ares" plain-build; then
+    part "without io_uring and c-ares: driver and names" plain-driver \
+        with build-plain pytests plain tests/system/test_driver.py tests/system/test_resolve.py
 fi
 if collect "build with ASan and UBSan" asan-build; then
     part "ASan, UBSan: unit tests" asan-unit meson_tests build-asan unit --suite unit --timeout-multiplier 5

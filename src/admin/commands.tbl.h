@@ -37,6 +37,8 @@ COMMAND("show servers history", "[BACKEND[/SERVER]] [json]", "the last changes o
 	WEIR, ANSWERED, OPERATOR, admin_show_history, OWN, 0, 1)
 COMMAND("show errors", "[PROXY] [json]", "the last failures, with both addresses, phase and errno",
 	HAPROXY, ANSWERED, OPERATOR, admin_show_errors, OWN, 0, 1)
+COMMAND("show resolvers", "[default] [json]", "the name servers, and what they answered",
+	HAPROXY, ANSWERED, OPERATOR, admin_show_resolvers, OWN, 0, 1)
 COMMAND("explain", "listener=FRONTEND client=IP [port=N] [sni=NAME] [alpn=PROTOCOL] [json]",
 	"what would happen to a client: rules, backend, and each server with the reason",
 	WEIR, ANSWERED, OPERATOR, admin_explain, OWN, 2, 4)

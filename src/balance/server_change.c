@@ -345,7 +345,7 @@ int server_move_to(struct server *s, const struct addr *a, const char *cause)
 
 int server_set_addr(struct server *s, const struct addr *a)
 {
-	return server_move_to(s, a, "its name has an address");
+	return server_move_to(s, a, a != NULL ? "its name has an address" : "its name no longer resolves");
 }
 
 int64_t server_slowstart_step(struct server *s, int64_t now_ns)

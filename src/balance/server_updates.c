@@ -142,8 +142,9 @@ void server_updates_set_agent(struct server_updates *u, struct server *s, const 
 int server_updates_set_addr(struct server_updates *u, struct server *s, const struct addr *a)
 {
 	if (s->moved != NULL) {
-		s->moved->found = *a;
-		s->moved->has_found = true;
+		if (a != NULL)
+			s->moved->found = *a;
+		s->moved->has_found = a != NULL;
 		return 0;
 	}
 	updates_hold(u, s->owner);

@@ -128,12 +128,22 @@ static bool meets_itself(const struct config_server *config, const struct addr *
 	return self_connect_possible(a, &sources);
 }
 
+/* Of the version in effect; all zero if the server never had one. */
+static const struct addr *last_addr(const struct server *s)
+{
+	static const struct addr none;
+	const struct server_settings *now = server_settings(s);
+
+	return now != NULL ? &now->addr : &none;
+}
+
 static bool is_at(const struct server_settings *v, const struct addr *a)
 {
-	if (v->has_addr != (a != NULL))
-		return false;
+	const struct addr *same = a != NULL ? a : last_addr(v->server);
+
 	/* Another interface number is another address. */
-	return a == NULL || (v->addr.len == a->len && memcmp(&v->addr.sa, &a->sa, a->len) == 0);
+	return v->has_addr == (a != NULL) && v->addr.len == same->len &&
+	       memcmp(&v->addr.sa, &same->sa, same->len) == 0;
 }
 
 static bool is_same(const struct server_settings *v, const struct config_server *config, const struct addr *a)
@@ -155,11 +165,13 @@ static struct server_settings *find(const struct server *s, const struct config_
 
 static void set_addr(struct server_settings *v, const struct addr *a)
 {
+	const struct addr *last = a != NULL ? a : last_addr(v->server);
+
+	/* A worker that has just chosen the server may still go to the address that it loses: it never finds
+	 * none. */
 	v->has_addr = a != NULL;
-	if (a == NULL)
-		return;
-	v->addr = *a;
-	v->meets_itself = meets_itself(v->config, a);
+	v->addr = *last;
+	v->meets_itself = last->len != 0 && meets_itself(v->config, last);
 }
 
 static struct server_settings *server_settings_new(struct server *s, const struct config_server *config)

@@ -15,6 +15,7 @@
 #include "weir/cli/cli.h"
 #include "weir/host/driver_choice.h"
 #include "weir/host/limits.h"
+#include "weir/names/resolver.h"
 
 #ifdef __clang__
 #define COMPILER "clang"
@@ -63,9 +64,10 @@ enum exit_code cli_version(const struct cli_args *a)
 	printf("compiler:  %s %s\n", COMPILER, __VERSION__);
 	print_drivers();
 	printf("features:  splice, unix sockets, admin socket, forward\n");
-	printf("libraries: glibc %s, libev %d.%d, inih %s%s%s\n", gnu_get_libc_version(), ev_version_major(),
-	       ev_version_minor(), WEIR_INIH_VERSION, uring_is_built() ? ", liburing " : "",
-	       WEIR_LIBURING_VERSION);
+	printf("libraries: glibc %s, libev %d.%d, inih %s", gnu_get_libc_version(), ev_version_major(),
+	       ev_version_minor(), WEIR_INIH_VERSION);
+	printf("%s%s%s%s\n", uring_is_built() ? ", liburing " : "", WEIR_LIBURING_VERSION,
+	       resolver_has_dns() ? ", c-ares " : "", resolver_dns_version());
 	print_kernel();
 	printf("file:      %s\n", CLI_DEFAULT_FILE);
 	return EXIT_FINE;

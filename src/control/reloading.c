@@ -91,6 +91,7 @@ static void took_effect(void *arg, const struct config *next)
 		config_free(d->config);
 	d->config = r->next;
 	r->next = NULL;
+	resolver_configure(d->resolver, &next->global);
 	ageing_set_cycle(&d->ageing, next->global.pipe_cycle_ns);
 }
 

@@ -320,6 +320,23 @@ static enum exit_code reserve_for_control(struct daemon *d)
 			   strerror(-err));
 }
 
+static enum exit_code validate_resolver(struct daemon *d)
+{
+	const struct config_global *g = &d->config->global;
+
+	if (resolver_has_dns())
+		return EXIT_FINE;
+	if (g->resolver == CONFIG_RESOLVER_DNS)
+		return daemon_fail(d, EXIT_ENVIRONMENT,
+				   "resolver = dns cannot be used: this weir was built without c-ares; write "
+				   "resolver = auto, or build it with -Ddns=enabled");
+	if (g->resolvers.count > 0)
+		log_line(LOG_LEVEL_WARNING,
+			 "'resolvers' has no effect: this weir was built without c-ares, and the system's "
+			 "resolver uses /etc/resolv.conf");
+	return EXIT_FINE;
+}
+
 /* Runs after the workers have started, so a failure must end them again. */
 static int start_services(struct daemon *d)
 {
@@ -358,8 +375,11 @@ static int start_services(struct daemon *d)
 	if (d->web == NULL)
 		return err;
 	reloading_init(&d->reloading, d);
-	d->resolver = resolver_new(d->loop, &d->updates.updates, NULL, &err);
+	d->resolver = resolver_new(d->loop, &d->updates.updates,
+				   &(struct resolver_settings){.global = &d->config->global}, &err);
 	d->figures[6].from = d->resolver;
+	d->figures[8].from = d->resolver;
+	d->admin_context.name_servers = (struct name_servers_source){resolver_read_servers, d->resolver};
 	if (d->resolver != NULL)
 		d->prober = prober_new(d->loop, &d->engine, &d->updates.updates, &err);
 	if (d->prober != NULL)
@@ -422,6 +442,8 @@ enum exit_code daemon_start(struct daemon *d)
 	if (code == EXIT_FINE)
 		code = start_log_threads(d);
 	if (code == EXIT_FINE)
+		code = validate_resolver(d);
+	if (code == EXIT_FINE)
 		code = preflight_backends(d);
 	if (code == EXIT_FINE)
 		code = plan_limits(d, workers, &plan);
@@ -446,6 +468,7 @@ enum exit_code daemon_start(struct daemon *d)
 	d->figures[5] = (struct figure_source){process_publish, &d->process};
 	d->figures[6] = (struct figure_source){resolver_publish, NULL};
 	d->figures[7] = (struct figure_source){web_publish, &d->web};
+	d->figures[8] = (struct figure_source){resolver_publish_dns, NULL};
 	err = start_services(d);
 	if (err) {
 		d->exit_code = daemon_fail(d, EXIT_ENVIRONMENT, "cannot start: %s", strerror(-err));

@@ -40,7 +40,7 @@
 #include "web_moving.h"
 
 #define DAEMON_SIGNALS 4
-#define DAEMON_FIGURE_SOURCES 8
+#define DAEMON_FIGURE_SOURCES 9
 
 struct daemon {
 	struct config_input input; /* owns: what the configuration was read from */

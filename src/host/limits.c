@@ -298,9 +298,19 @@ unsigned limits_count_web(const struct config *c)
 	return c->global.stats.addr.kind != ADDR_NONE; /* the descriptor of its server */
 }
 
+unsigned limits_count_names(const struct config *c)
+{
+	for (size_t b = 0; b < c->backend_count; b++)
+		for (size_t i = 0; i < c->backends[b].server_count; i++)
+			if (c->backends[b].servers[i].addr.kind == ADDR_NAME)
+				return 1;
+	return 0;
+}
+
 unsigned limits_count_low(const struct config *c)
 {
-	unsigned n = limits_count_probes(c) + limits_count_admin() + limits_count_web(c);
+	unsigned n = limits_count_probes(c) + limits_count_admin() + limits_count_web(c) +
+		     limits_count_names(c);
 
 	for (size_t i = 0; i < c->global.log_count; i++)
 		n += c->global.logs[i].kind == CONFIG_LOG_SYSLOG;

@@ -128,6 +128,14 @@ static bool is_affinity_same(const struct config_global *a, const struct config_
 	       memcmp(a->cpus, b->cpus, a->cpu_count * sizeof(a->cpus[0])) == 0;
 }
 
+static bool is_same_resolvers(const struct config_resolvers *a, const struct config_resolvers *b)
+{
+	for (size_t i = 0; i < a->count && a->count == b->count; i++)
+		if (!addr_equal(&a->list[i], &b->list[i]))
+			return false;
+	return a->count == b->count;
+}
+
 /* How many members made by rows of options.tbl.h differ. */
 static size_t count_differing(const struct config_global *a, const struct config_global *b)
 {
@@ -171,7 +179,8 @@ void plan_global(struct plan *p, const struct plan_input *in)
 
 	p->admin_changed = !is_same_admin(in->now, next);
 	p->stats_changed = !is_same_stats(&in->now->stats, &next->stats);
-	p->global_changed = count_differing(in->now, next) > count_differing_restart(in->now, next);
+	p->global_changed = count_differing(in->now, next) > count_differing_restart(in->now, next) ||
+			    !is_same_resolvers(&in->now->resolvers, &next->resolvers);
 #define NOTE(key, member)                                                                                    \
 	if (!IS_SAME(in->started, next, member))                                                             \
 		needs_restart(p, key);

@@ -26,6 +26,7 @@ static const struct setting_type other_types[OPT_TYPES] = {
 	[OPT_LOG_FORMAT] = {setting_parse_log_format, setting_print_text, setting_text_is_set},
 	[OPT_SAMPLE] = {setting_parse_sample, setting_print_sample, NULL},
 	[OPT_ADMIN] = {setting_parse_admin, setting_print_admin, setting_admin_is_set},
+	[OPT_RESOLVERS] = {setting_parse_resolvers, setting_print_resolvers, setting_resolvers_is_set},
 	[OPT_STATS] = {setting_parse_stats, setting_print_stats, setting_admin_is_set},
 	[OPT_KEEPALIVE] = {setting_parse_keepalive, setting_print_keepalive, NULL},
 	[OPT_BALANCE] = {setting_parse_balance, setting_print_balance, NULL},
@@ -64,7 +65,7 @@ static bool takes_words(enum option_type type)
 {
 	return type == OPT_LOG || type == OPT_ADMIN || type == OPT_STATS || type == OPT_KEEPALIVE ||
 	       type == OPT_BALANCE || type == OPT_CHECK || type == OPT_NETWORKS || type == OPT_USERS ||
-	       type == OPT_SNIFF;
+	       type == OPT_SNIFF || type == OPT_RESOLVERS;
 }
 
 int setting_parse(const struct setting *s)

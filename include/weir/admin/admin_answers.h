@@ -78,6 +78,8 @@ void admin_show_hash(const struct admin_call *c);          /* [B] */
 void admin_show_servers_state(const struct admin_call *c); /* [B]; HAProxy's version 1 */
 void admin_show_history(const struct admin_call *c);       /* [B[/S]] */
 
+void admin_show_resolvers(const struct admin_call *c); /* [default]; admin_resolvers.c */
+
 void admin_config_diff(const struct admin_call *c); /* admin_config.c */
 
 /* admin_change.c: the commands that change something. Success prints nothing, as in HAProxy. */

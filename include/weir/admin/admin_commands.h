@@ -19,6 +19,7 @@
 #include "weir/config/config.h"
 #include "weir/engine/engine.h"
 #include "weir/engine/inquiry.h"
+#include "weir/stats/name_servers.h"
 
 /* The longest "backend/server", with its NUL. */
 #define ADMIN_SERVER_MAX (2 * CONFIG_NAME_MAX)
@@ -45,6 +46,7 @@ struct admin_context {
 	const char *config_note; /* borrows: what is in effect in place of the files; NULL or "" = they are */
 	const struct figure_source *figures; /* borrows: what others publish for `show info`, in its order */
 	size_t figure_count;
+	struct name_servers_source name_servers; /* for `show resolvers`; `read` NULL = there are none */
 	struct server_updates *updates;    /* borrows: for changing servers */
 	const struct unlisten_rights *bind_rights; /* borrows: to enable a frontend; NULL = none are needed */
 	const struct reload_asker *reload; /* borrows: takes `reload`; NULL = not in this state */

@@ -99,9 +99,9 @@ void server_updates_set_health(struct server_updates *u, struct server *s, bool 
  * memory. */
 void server_updates_set_agent(struct server_updates *u, struct server *s, const struct server_agent *agent,
 			      const char *cause);
-/* From name resolution: gives the server an address (copied). The address is used at once, the roster follows
- * at the end of this turn. If the administrator has moved it, the address is for the way back. 0, or -ENOMEM
- * with nothing changed. */
+/* From name resolution: gives the server an address (copied), or takes it away (NULL), and then the server is
+ * unresolved. The address is used at once, the roster follows at the end of this turn. If the administrator
+ * has moved it, the address is for the way back. 0, or -ENOMEM with nothing changed. */
 int server_updates_set_addr(struct server_updates *u, struct server *s, const struct addr *a);
 
 /* From the administrator, who gets an answer and may rely on it; observers are notified at the end of the

@@ -171,6 +171,14 @@ struct config_ids {
 	size_t count;
 };
 
+#define CONFIG_RESOLVERS_MAX 8
+
+/* Name servers; none = those of the system. */
+struct config_resolvers {
+	struct addr list[CONFIG_RESOLVERS_MAX];
+	size_t count;
+};
+
 struct config_global {
 #define OPTION_GLOBAL CONFIG_MEMBER
 #include "weir/config/option_members.tbl.h"
@@ -186,6 +194,7 @@ struct config_global {
 	struct config_ids admin_uids; /* other users allowed to use the socket; admin_access.h has the rule */
 	struct config_ids admin_gids;
 	struct config_stats stats;
+	struct config_resolvers resolvers;
 	enum config_on_removed on_removed; /* of sections that do not set it */
 	struct config_origins origins;
 };

@@ -70,6 +70,7 @@ enum option_type {
 	OPT_CPUS,	/* struct config_global, its affinity */
 	OPT_LOG,	/* struct config_global, its logs */
 	OPT_ADMIN,	/* struct config_global, its admin socket */
+	OPT_RESOLVERS,	/* struct config_resolvers */
 	OPT_STATS,	/* struct config_global, its HTTP endpoint */
 	OPT_KEEPALIVE,	/* struct config_tcp */
 	OPT_IDLE,	/* struct config_timeouts, both sides */

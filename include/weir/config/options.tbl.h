@@ -83,6 +83,17 @@ OPTION("shutdown-delay", IN_GLOBAL, IN_GLOBAL, OPT_DURATION, 0, "DURATION", MADE
        "How long a process that is told to stop still serves everyone, while it already reports that it is "
        "not ready; a second signal ends the wait.",
        "shutdown-delay = 10s")
+OPTION("resolver", IN_GLOBAL, IN_GLOBAL, OPT_CHOICE, 0, "auto|dns|system",
+       MADE_GLOBAL_CHOICE(resolver, CONFIG_RESOLVER_AUTO, CONFIG_RESOLVER_DNS, CONFIG_RESOLVER_SYSTEM),
+       "auto", 0, 0,
+       "How names of servers are resolved: dns = by asking name servers, system = as other programs of this "
+       "machine do (getaddrinfo), auto = by dns, but names in /etc/hosts, localhost and those that end in "
+       ".local by the system; all by the system in a build without c-ares.",
+       "resolver = system")
+OPTION("resolvers", IN_GLOBAL, IN_GLOBAL, OPT_RESOLVERS, 0, "ADDRESS[:PORT]...", FIELD_GLOBAL(resolvers),
+       NULL, 0, 0,
+       "Name servers in the order in which they are asked, at most 8; default: those of /etc/resolv.conf.",
+       "resolvers = 10.0.0.2 10.0.0.3:5353")
 LATER("state-file", IN_GLOBAL, 0, "File that preserves server states across a restart.",
       "state-file = /var/lib/weir/state")
 
@@ -240,10 +251,26 @@ OPTION("retries", BACK_D, BACK_D, OPT_COUNT, 0, "N", MADE_BACK(retries), "3", 0,
        "How many times a failed connect is retried.", "retries = 3")
 OPTION("redispatch", BACK_D, BACK_D, OPT_SWITCH, 0, "on | off", MADE_BACK(redispatch), "on", 0, 0,
        "Retry on another server.", "redispatch = on")
-OPTION("resolve-interval", BACK_D, BACK_D, OPT_DURATION, 0, "DURATION", MADE_BACK(resolve_interval_ns),
-       "30s", 100 * NS_PER_MS, 86400 * NS_PER_SEC,
-       "How often server names are looked up again.",
+OPTION("resolve-interval", BACK_D, BACK_D, OPT_DURATION, OPT_HIDE_ZERO, "DURATION",
+       MADE_BACK(resolve_interval_ns), NULL, 100 * NS_PER_MS, 86400 * NS_PER_SEC,
+       "How often server names are looked up again, at most; if unset, as often as their TTL says (at least "
+       "every hour), and every 30 s by the system's resolver. By DNS never more often than every 500 ms.",
        "resolve-interval = 30s")
+OPTION("hold-nx", BACK_D, BACK_D, OPT_DURATION, 0, "DURATION", MADE_BACK(hold_nx_ns), "30s", 0, MAX_NS,
+       "How long a server keeps its address after its name was reported not to exist, or to have no address.",
+       "hold-nx = 30s")
+OPTION("hold-timeout", BACK_D, BACK_D, OPT_DURATION, 0, "DURATION", MADE_BACK(hold_timeout_ns), "30s", 0,
+       MAX_NS,
+       "The same if no name server answers. After this hold, and the next two, a server still keeps its "
+       "address if no other server of the backend has a current one.",
+       "hold-timeout = 30s")
+OPTION("hold-refused", BACK_D, BACK_D, OPT_DURATION, 0, "DURATION", MADE_BACK(hold_refused_ns), "30s", 0,
+       MAX_NS, "The same if name servers refuse to answer.", "hold-refused = 30s")
+OPTION("hold-other", BACK_D, BACK_D, OPT_DURATION, 0, "DURATION", MADE_BACK(hold_other_ns), "30s", 0,
+       MAX_NS, "The same if name servers fail, or answer in a way that is of no use.", "hold-other = 30s")
+OPTION("hold-obsolete", BACK_D, BACK_D, OPT_DURATION, 0, "DURATION", MADE_BACK(hold_obsolete_ns), "0", 0,
+       MAX_NS, "How long a server keeps its address after its name has other ones; 0 = not at all.",
+       "hold-obsolete = 10s")
 LATER("servers", BACK, OPT_NAMED | OPT_REPEAT, "All addresses of a DNS name.",
       "servers pod = dns://app.prod.svc.cluster.local:9000 max=50")
 OPTION("check", BACK_D, BACK_D, OPT_CHECK, 0,

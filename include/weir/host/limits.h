@@ -79,6 +79,8 @@ unsigned limits_count_probes(const struct config *c);
 unsigned limits_count_admin(void);
 /* That of the HTTP endpoint which needs a low number (low_fds.h), besides its listening socket. */
 unsigned limits_count_web(const struct config *c);
+/* That of DNS: its sockets are in a set of their own. */
+unsigned limits_count_names(const struct config *c);
 /* Descriptors of control at run time, each of which needs a low number (low_fds.h). */
 unsigned limits_count_low(const struct config *c);
 /* Maximum clients held at the same time: 0 without maxconn-per-source. */

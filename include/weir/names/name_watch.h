@@ -38,11 +38,12 @@ struct name_address {
 	struct addr addr;  /* with its port */
 	uint16_t weight;   /* of SRV, 0 to 65535; otherwise 1 */
 	uint16_t priority; /* of SRV, the lowest first; otherwise 0 */
+	uint16_t rank;     /* its place in the answer, from 0 */
 };
 
 /* How often a name is looked up, and how long its addresses stay when it no longer has them. */
 struct name_terms {
-	int64_t interval_ns;            /* `resolve-interval`: -1 = as the TTL says, 0 = until it is known */
+	int64_t interval_ns;            /* `resolve-interval`; 0 = as the TTL says */
 	int64_t hold_ns[NAME_OUTCOMES]; /* after a bad outcome; the first member is not used */
 	int64_t hold_obsolete_ns;       /* after a good one that no longer has the address */
 };
@@ -73,6 +74,10 @@ struct name_watch *name_watch_new(struct resolver *r, const struct name_wish *wi
 void name_watch_start(struct name_watch *w);
 /* Other terms, from now on. They may be set before the start. */
 void name_watch_set_terms(struct name_watch *w, const struct name_terms *terms);
+/* Of the latest bad outcome: why, as a clause for a message; and since when nothing good has come, on the
+ * monotonic clock, 0 = something has. */
+const char *name_watch_why(const struct name_watch *w);
+int64_t name_watch_bad_since_ns(const struct name_watch *w);
 /* Ends it, with any query under way; NULL is fine. */
 void name_watch_free(struct name_watch *w);
 

@@ -96,6 +96,8 @@ static void fake_release(struct addrinfo *list)
 }
 
 static const struct resolver_calls calls = {.lookup = fake_lookup, .release = fake_release};
+static const struct config_global global = {.resolver = CONFIG_RESOLVER_SYSTEM};
+static const struct resolver_settings settings = {&global, &calls};
 
 static struct config_server server_config;
 static struct config_backend backend_config;
@@ -126,6 +128,7 @@ static int setup_server(enum addr_kind kind)
 	backend_config.servers = &server_config;
 	backend_config.server_count = 1;
 	backend_config.resolve_interval_ns = 20 * NS_PER_MS;
+	backend_config.hold_nx_ns = 30 * NS_PER_SEC;
 	config.backends = &backend_config;
 	config.backend_count = 1;
 	atomic_store(&error, 0);
@@ -162,7 +165,7 @@ static void start(void)
 {
 	int err;
 
-	resolver = resolver_new(loop, &hand.updates, &calls, &err);
+	resolver = resolver_new(loop, &hand.updates, &settings, &err);
 	assert_non_null(resolver);
 }
 

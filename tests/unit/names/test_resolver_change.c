@@ -61,6 +61,8 @@ static void fake_release(struct addrinfo *list)
 }
 
 static const struct resolver_calls calls = {.lookup = fake_lookup, .release = fake_release};
+static const struct config_global global = {.resolver = CONFIG_RESOLVER_SYSTEM};
+static const struct resolver_settings settings = {&global, &calls};
 
 static struct config_server first, other; /* `first` is there from the start, without a name */
 static struct config_backend backend_config;
@@ -95,7 +97,7 @@ static int setup(void **state)
 	loop = ev_loop_new(EVFLAG_AUTO);
 	backends = backends_by_hand(&config);
 	updates_by_hand_init(&hand, backends, 1);
-	resolver = resolver_new(loop, u, &calls, &err);
+	resolver = resolver_new(loop, u, &settings, &err);
 	return resolver != NULL ? 0 : -1;
 }
 

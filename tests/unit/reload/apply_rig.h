@@ -98,6 +98,8 @@ static inline void apply_took_effect(void *arg, const struct config *next)
 
 static inline void apply_rig_open(const char *text)
 {
+	static const struct config_global global = {.resolver = CONFIG_RESOLVER_SYSTEM};
+	const struct resolver_settings settings = {.global = &global};
 	int err = 0;
 
 	memset(&rig, 0, sizeof(rig));
@@ -105,7 +107,7 @@ static inline void apply_rig_open(const char *text)
 	check(mkdtemp(rig.folder) != NULL);
 	echo_start(rig.folder);
 	rig_open_config(&rig.rig, apply_driver, apply_read(text));
-	rig.resolver = resolver_new(rig.rig.loop, &rig.rig.updates.updates, NULL, &err);
+	rig.resolver = resolver_new(rig.rig.loop, &rig.rig.updates.updates, &settings, &err);
 	check(rig.resolver != NULL);
 	rig.prober = prober_new(rig.rig.loop, &rig.rig.engine, &rig.rig.updates.updates, &err);
 	check(rig.prober != NULL);

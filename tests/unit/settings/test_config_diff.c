@@ -212,6 +212,8 @@ static const char *const other_values[] = {
 	"check-interval = 3s",	    "check-rise = 3",	     "check-fall = 4",
 	"timeout-connect = 6s",	    "timeout-client = 11m",  "timeout-server = 11m",
 	"timeout-half-closed = 1s", "timeout-handshake = 6s", "tcp-nodelay = off",
+	"hold-nx = 1s",		    "hold-timeout = 1s",     "hold-refused = 1s",
+	"hold-other = 1s",
 };
 
 static const char *other_value(const struct option *o)

@@ -37,7 +37,11 @@ static void defaults_are_those_of_the_contract(void **state)
 	assert_int_equal(b->timeouts.max_lifetime_ns, 0);
 	assert_int_equal(b->retries, 3);
 	assert_true(b->redispatch);
-	assert_int_equal(b->resolve_interval_ns, 30 * NS_PER_SEC);
+	assert_int_equal(b->resolve_interval_ns, 0);
+	assert_int_equal(b->hold_nx_ns, 30 * NS_PER_SEC);
+	assert_int_equal(b->hold_obsolete_ns, 0);
+	assert_int_equal(c->global.resolver, CONFIG_RESOLVER_AUTO);
+	assert_int_equal(c->global.resolvers.count, 0);
 	assert_true(b->tcp.nodelay);
 	assert_false(b->tcp.keepalive);
 	assert_int_equal(b->tcp.user_timeout_ms, 0);
@@ -57,6 +61,7 @@ static const char everything[] =
 	"log = syslog:unix:@x facility=user\n"
 	"admin-socket = unix:/tmp/x.sock mode=0660 user=0 group=0\n"
 	"hard-stop-after = 0\nshutdown-delay = 10s\npipe-cycle = 1m30s\n"
+	"resolver = system\nresolvers = 10.0.0.2 10.0.0.3:5353 fd00::2 [fd00::3]:54\n"
 	"[stats]\n"
 	"bind = 127.0.0.1:8404\nallow-from = 10.0.0.0/8\nper-server-histograms = on\n"
 	"[defaults]\n"
@@ -73,6 +78,7 @@ static const char everything[] =
 	"server a = 10.0.0.1:80 weight=0 source=10.0.0.9\n"
 	"server b = db.internal:80 weight=256\nserver c = unix:/run/c.sock\n"
 	"redispatch = off\nresolve-interval = 250ms\n"
+	"hold-nx = 1s\nhold-timeout = 2s\nhold-refused = 3s\nhold-other = 0\nhold-obsolete = 4s\n"
 	"[frontend g]\nbind = 127.0.0.1:2\ndefault-backend = web\n"
 	"[backend app]\nserver z = ipv4@db.internal:90\nretries = 7\nmax-lifetime = 3d\n";
 
