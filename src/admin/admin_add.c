@@ -10,6 +10,7 @@
 
 #include "weir/admin/admin_answers.h"
 #include "weir/balance/run_time.h"
+#include "weir/balance/server_set.h"
 #include "weir/base/check.h"
 #include "weir/settings/server_words.h"
 #include "weir/sys/low_fds.h"
@@ -17,13 +18,27 @@
 
 /* ---- add server ---- */
 
-static void refuse_add(const struct admin_call *c, const char *name, int err)
+static void refuse_name(const struct admin_call *c, const struct backend *b, const char *name)
+{
+	static const char theirs[] = "Already exists a server with the same name in backend.";
+	const char *own = name + strcspn(name, "/");
+	const struct server_set *set = *own == '/' ? server_set_of_name(b, own + 1) : NULL;
+
+	if (set != NULL)
+		admin_refuse(c, theirs,
+			     "the set '%s' of backend '%s' names its servers so; choose another name",
+			     set->config->name, b->config->name);
+	else
+		admin_refuse(c, theirs,
+			     "backend '%s' has a server of this name already; 'del server %s' deletes it",
+			     b->config->name, name);
+}
+
+static void refuse_add(const struct admin_call *c, const struct backend *b, const char *name, int err)
 {
 	switch (err) {
 	case -EEXIST:
-		admin_refuse(c, "Already exists a server with the same name in backend.",
-			     "backend '%.*s' has a server of this name already; 'del server %s' deletes it",
-			     (int)strcspn(name, "/"), name, name);
+		refuse_name(c, b, name);
 		break;
 	case -EMFILE:
 	case -ENFILE:
@@ -70,7 +85,7 @@ static void add(const struct admin_call *c, struct backend *b, const struct serv
 			(void)run_time_delete_server(c->ctx->updates, s, &by); /* nobody has used it */
 	}
 	if (err)
-		refuse_add(c, c->args[0], err);
+		refuse_add(c, b, c->args[0], err);
 	else
 		admin_say(c, ADMIN_SAYS_INFO, "New server registered.");
 }
@@ -91,7 +106,7 @@ void admin_add_server(const struct admin_call *c)
 	}
 	err = server_words_read(&w, b->config, name, &c->args[1], c->arg_count - 1, c->ours);
 	if (err == -ENOMEM)
-		refuse_add(c, c->args[0], err);
+		refuse_add(c, b, c->args[0], err);
 	else if (err)
 		admin_refuse(c, w.haproxy, "%s", w.ours);
 	else
@@ -110,7 +125,12 @@ void admin_del_server(const struct admin_call *c)
 	if (s == NULL)
 		return;
 	if (!run_time_is_removable(s, &why)) {
-		if (s->admin != SERVER_ADMIN_MAINT)
+		if (s->set != NULL)
+			admin_refuse(c, why,
+				     "server '%s' belongs to the set '%s', which would bring it back; use "
+				     "'disable server %s', or change the name in DNS",
+				     c->args[0], s->set->config->name, c->args[0]);
+		else if (s->admin != SERVER_ADMIN_MAINT)
 			admin_refuse(c, why, "server '%s' is not in maintenance; first: disable server %s",
 				     c->args[0], c->args[0]);
 		else

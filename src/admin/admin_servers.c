@@ -118,10 +118,13 @@ static void show_hash(const struct admin_call *c, struct backend *b)
 	const struct config_balancing *how = &b->config->balance;
 	char algorithm[OPTION_WORD_MAX], hash[OPTION_WORD_MAX], key[OPTION_WORD_MAX];
 	const struct roster *r = backend_roster(b);
+	enum config_hash_key what = how->hash_key;
 
+	if (what == CONFIG_HASH_KEY_AUTO && list_empty(&b->sets))
+		what = CONFIG_HASH_KEY_NAME;
 	(void)admin_algorithm(b, algorithm);
 	(void)option_choice_word(IN_BALANCE, "hash", how->hash, hash);
-	(void)option_choice_word(IN_BALANCE, "hash-key", how->hash_key, key);
+	(void)option_choice_word(IN_BALANCE, "hash-key", what, key);
 	if (c->json != NULL) {
 		begin_object(c);
 		json_string(c->json, "backend", b->config->name);

@@ -11,6 +11,7 @@
 
 #include "weir/admin/admin_answers.h"
 #include "weir/balance/change_log.h"
+#include "weir/balance/server_set.h"
 #include "weir/base/clock.h"
 #include "weir/base/wall_time.h"
 #include "admin_errors.h"
@@ -212,6 +213,23 @@ static void say_backend(const struct admin_call *c, const struct backend *b)
 		steps_add(c, "backend", "'panic' keeps %zu servers in use although none is up", chosen);
 }
 
+static void say_set(const struct admin_call *c, const struct server_set *set)
+{
+	const struct backend *b = set->owner;
+	size_t used = 0, drain = 0;
+
+	for (size_t i = 0; i < b->server_count; i++) {
+		used += b->servers[i]->set == set && !b->servers[i]->leaves;
+		drain += b->servers[i]->set == set && b->servers[i]->leaves;
+	}
+	steps_add(c, "set", "%s/%s: addresses of '%s' in use: %zu, draining: %zu, not used: %zu%s%s",
+		  b->config->name, set->config->name, set->config->addr.host, used, drain, set->surplus,
+		  set->trouble != NULL ? "; the last answer had none: "
+		  : set->answered      ? ""
+				       : "; there was no answer yet",
+		  set->trouble != NULL ? set->trouble : "");
+}
+
 void admin_why(const struct admin_call *c)
 {
 	struct errors_filter filter = {0};
@@ -230,6 +248,8 @@ void admin_why(const struct admin_call *c)
 	filter.server = one != NULL ? one->config->name : NULL;
 	steps_begin(c);
 	say_backend(c, b);
+	for (const struct list *l = b->sets.next; one == NULL && l != &b->sets; l = l->next)
+		say_set(c, server_set_at(l));
 	for (size_t i = 0; i < b->server_count; i++) {
 		if (one != NULL && one != b->servers[i])
 			continue;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "weir/balance/change_log.h"
+#include "weir/balance/server_set.h"
 #include "weir/balance/tombstone.h"
 #include "weir/base/check.h"
 #include "live_parts.h"
@@ -30,27 +31,46 @@ void backend_mark_features(struct backend *b, const struct config_server *config
 		atomic_store_explicit(&b->passes_tlvs, true, memory_order_relaxed);
 }
 
+static int add_server(struct backend *b, const struct config_server *one)
+{
+	struct server *s;
+	const int err = server_new(b, one, &s);
+
+	if (err)
+		return err;
+	s->id = (unsigned)b->server_count + 1;
+	b->servers[b->server_count++] = s;
+	backend_mark_features(b, one);
+	server_joins(s);
+	return 0;
+}
+
+static int add_set(struct backend *b, const struct config_server *one)
+{
+	struct server_set *set = server_set_new(b, one);
+
+	if (set == NULL)
+		return -ENOMEM;
+	list_push_back(&b->sets, &set->link);
+	return 0;
+}
+
 static int add_servers(struct backend *b, const struct config_backend *config)
 {
+	int err = 0;
+
 	/* One more than needed: no allocation is empty. */
 	b->servers = calloc(config->server_count + 1, sizeof(struct server *));
 	if (b->servers == NULL)
 		return -ENOMEM;
 	b->server_room = config->server_count;
-	while (b->server_count < config->server_count) {
-		const struct config_server *one = &config->servers[b->server_count];
-		struct server *s;
-		const int err = server_new(b, one, &s);
+	for (size_t i = 0; i < config->server_count && !err; i++) {
+		const struct config_server *one = &config->servers[i];
 
-		if (err)
-			return err;
-		s->id = (unsigned)b->server_count + 1;
-		b->servers[b->server_count++] = s;
-		backend_mark_features(b, one);
-		server_joins(s);
+		err = one->set != CONFIG_SET_NONE ? add_set(b, one) : add_server(b, one);
 	}
 	atomic_store(&b->size, (uint32_t)b->server_count);
-	return 0;
+	return err;
 }
 
 static int backend_init(struct backend *b, const struct config_backend *config)
@@ -85,6 +105,7 @@ struct backend *backend_new(struct live *live, const struct config_backend *conf
 	list_init(&b->link);
 	list_init(&b->left);
 	list_init(&b->tombstones);
+	list_init(&b->sets);
 	queue_init(&b->queue);
 	if (backend_init(b, config) != 0) {
 		backend_free(b);
@@ -108,6 +129,8 @@ void backend_free(struct backend *b)
 		server_free(b->servers[i]);
 	while (!list_empty(&b->tombstones))
 		tombstone_free(tombstone_at(b->tombstones.next));
+	while (!list_empty(&b->sets))
+		server_set_free(server_set_at(b->sets.next));
 	free(b->servers);
 	roster_free(b->spare);
 	roster_free(atomic_load(&b->roster));
@@ -150,7 +173,7 @@ static void tell_drains(const struct backend *b)
 	for (size_t i = 0; i < b->server_count; i++) {
 		struct server *s = b->servers[i];
 		const bool ends = b->config->drain == CONFIG_DRAIN_IDLE &&
-				  server_admin_now(s) != SERVER_ADMIN_READY;
+				  atomic_load_explicit(&s->drains, memory_order_relaxed);
 
 		if (ends && !s->told_to_drain)
 			live_end_sessions(b->live, s->slot, true);

@@ -17,30 +17,27 @@
 #include "server_parts.h"
 #include "settings_parts.h"
 
+#define ID_WINDOW 2048u
+
 /* ---- a server comes ---- */
 
-static bool has_id(const struct backend *b, unsigned id)
-{
-	for (size_t i = 0; i < b->server_count; i++)
-		if (b->servers[i]->id == id)
-			return true;
-	return false;
-}
-
-/* The lowest number that no other server of the backend has, as HAProxy numbers them. Without a gap it is
- * found in one pass, so that many servers can be added. */
+/* The lowest number that no other server of the backend has, as HAProxy numbers them. A pass over the servers
+ * for each ID_WINDOW numbers, so that many servers can come and go. */
 static unsigned free_id(const struct backend *b)
 {
-	unsigned id = 1, highest = 0;
+	for (unsigned first = 1;; first += ID_WINDOW) {
+		bool taken[ID_WINDOW] = {false};
 
-	for (size_t i = 0; i < b->server_count; i++)
-		if (b->servers[i]->id > highest)
-			highest = b->servers[i]->id;
-	if (highest == b->server_count)
-		return highest + 1;
-	while (has_id(b, id))
-		id++;
-	return id;
+		for (size_t i = 0; i < b->server_count; i++) {
+			const unsigned id = b->servers[i]->id;
+
+			if (id >= first && id - first < ID_WINDOW)
+				taken[id - first] = true;
+		}
+		for (unsigned i = 0; i < ID_WINDOW; i++)
+			if (!taken[i])
+				return first + i;
+	}
 }
 
 struct server *server_prepare(struct backend *b, const struct config_server *config, int *err)
@@ -222,6 +219,7 @@ static void leave(struct server *s)
 	list_push_back(&b->left, &s->link);
 	b->leaving = true;
 	b->stale = true;
+	s->set = NULL; /* which it may outlive */
 	queue_drop_server(s);
 }
 

@@ -35,6 +35,16 @@ void backend_mark_features(struct backend *b, const struct config_server *config
 void servers_retire(struct backend *b);
 /* Call before a change that may be one of many: it needs no roster until the end of the turn. */
 void updates_hold(struct server_updates *u, struct backend *b);
+/* server_updates_wake() is due at `at_ns`, or earlier. */
+void updates_wake_at(struct server_updates *u, int64_t at_ns);
+/* The observers take what they need for a server that is about to be added: 0, or -errno with nothing taken.
+ * After 0 they are told when it was added, or was not. */
+int updates_prepare_add(struct server_updates *u, const struct backend *b,
+			const struct config_server *config);
+void updates_settle_add(struct server_updates *u, const struct backend *b,
+			const struct config_server *config);
+/* NULL = none has this name. */
+struct server *backend_find_server(const struct backend *b, const char *name);
 /* Publishes the roster of each backend that is held; false if memory ran out for one, which stays held and is
  * tried again. */
 bool updates_publish_rosters(struct server_updates *u);

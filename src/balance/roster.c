@@ -46,13 +46,13 @@ static void add_usable(struct roster *r, const struct backend *b, bool backup, s
 }
 
 /* A server that may be down is better than none: health checks are more often wrong about all servers than
- * all servers are down. Servers that the administrator took out stay out. */
+ * all servers are down. Servers that the administrator took out, or whose address has gone, stay out. */
 static void add_all(struct roster *r, const struct backend *b)
 {
 	for (size_t i = 0; i < b->server_count; i++) {
 		struct server *s = b->servers[i];
 
-		if (server_admin_now(s) == SERVER_ADMIN_READY && weight_of(s) > 0 &&
+		if (server_admin_now(s) == SERVER_ADMIN_READY && !s->leaves && weight_of(s) > 0 &&
 		    server_addr(s) != NULL)
 			add_entry(r, s);
 	}

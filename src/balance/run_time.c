@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "weir/balance/live_change.h"
+#include "weir/balance/server_set.h"
 #include "weir/balance/tombstone.h"
 #include "weir/base/check.h"
 #include "live_parts.h"
@@ -34,7 +35,7 @@ int run_time_end(struct server_updates *u)
 
 /* ---- a server comes ---- */
 
-static struct server *find_server(const struct backend *b, const char *name)
+struct server *backend_find_server(const struct backend *b, const char *name)
 {
 	for (size_t i = 0; i < b->server_count; i++)
 		if (strcmp(b->servers[i]->config->name, name) == 0)
@@ -42,8 +43,9 @@ static struct server *find_server(const struct backend *b, const char *name)
 	return NULL;
 }
 
-static void settle_observers(struct server_updates *u, const struct list *end, const struct backend *b,
-			     const struct config_server *config)
+/* Those before `end`. */
+static void settle_until(struct server_updates *u, const struct list *end, const struct backend *b,
+			 const struct config_server *config)
 {
 	for (const struct list *l = u->observers.next; l != end; l = l->next) {
 		const struct server_observer *o = list_entry(l, struct server_observer, link);
@@ -53,16 +55,21 @@ static void settle_observers(struct server_updates *u, const struct list *end, c
 	}
 }
 
-/* 0, or -errno with nothing taken. */
-static int prepare_observers(struct server_updates *u, const struct backend *b,
-			     const struct config_server *config)
+void updates_settle_add(struct server_updates *u, const struct backend *b,
+			const struct config_server *config)
+{
+	settle_until(u, &u->observers, b, config);
+}
+
+int updates_prepare_add(struct server_updates *u, const struct backend *b,
+			const struct config_server *config)
 {
 	for (const struct list *l = u->observers.next; l != &u->observers; l = l->next) {
 		const struct server_observer *o = list_entry(l, struct server_observer, link);
 		const int err = o->prepare_add != NULL ? o->prepare_add(o->arg, b, config) : 0;
 
 		if (err) {
-			settle_observers(u, l, b, config);
+			settle_until(u, l, b, config);
 			return err;
 		}
 	}
@@ -83,9 +90,9 @@ int run_time_add_server(struct server_updates *u, struct backend *b, const struc
 	struct server *s;
 	int err;
 
-	if (find_server(b, config->name) != NULL)
+	if (backend_find_server(b, config->name) != NULL || server_set_of_name(b, config->name) != NULL)
 		return -EEXIST;
-	err = prepare_observers(u, b, config);
+	err = updates_prepare_add(u, b, config);
 	if (err)
 		return err;
 	s = server_prepare(b, config, &err);
@@ -98,7 +105,7 @@ int run_time_add_server(struct server_updates *u, struct backend *b, const struc
 		log_server(s, "added", by);
 		*out = s;
 	}
-	settle_observers(u, &u->observers, b, config);
+	updates_settle_add(u, b, config);
 	return s != NULL ? 0 : err;
 }
 
@@ -106,6 +113,11 @@ int run_time_add_server(struct server_updates *u, struct backend *b, const struc
 
 bool run_time_is_removable(const struct server *s, const char **why)
 {
+	if (s->set != NULL) { /* its set would bring it back */
+		*why = "This server cannot be removed at runtime due to other configuration elements "
+		       "pointing to it.";
+		return false;
+	}
 	if (s->admin != SERVER_ADMIN_MAINT) {
 		*why = "Only servers in maintenance mode can be deleted.";
 		return false;

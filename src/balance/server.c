@@ -142,7 +142,10 @@ uint64_t server_key_of(const struct server *s)
 	char text[ADDR_TEXT_MAX];
 	struct addr copy;
 
-	if (s->backend->balance.hash_key == CONFIG_HASH_KEY_NAME || a == NULL)
+	const enum config_hash_key what = s->backend->balance.hash_key;
+	const bool by_name = what == CONFIG_HASH_KEY_AUTO ? s->set == NULL : what == CONFIG_HASH_KEY_NAME;
+
+	if (by_name || a == NULL)
 		return hash_bytes(s->config->name, strlen(s->config->name), 0);
 	copy = *a;
 	if (copy.sa.sa_family == AF_INET6)

@@ -29,6 +29,7 @@ struct before {
 	struct server_agent agent;
 	bool healthy;
 	bool stopping;
+	bool leaves;
 	unsigned weight;
 	unsigned maxconn;
 	enum server_admin admin_now; /* and the next two: with what the agent has said */
@@ -58,7 +59,12 @@ static enum server_state state_of(const struct server *s)
 		return SERVER_UNRESOLVED;
 	if (!s->healthy || s->agent.down)
 		return SERVER_DOWN;
-	return admin == SERVER_ADMIN_DRAIN || s->stopping ? SERVER_DRAIN : SERVER_UP;
+	return admin == SERVER_ADMIN_DRAIN || s->stopping || s->leaves ? SERVER_DRAIN : SERVER_UP;
+}
+
+static bool drains(const struct server *s)
+{
+	return server_admin_now(s) != SERVER_ADMIN_READY || s->leaves;
 }
 
 /* As HAProxy stores it: whole seconds, rounded up. */
@@ -176,6 +182,7 @@ static struct before remember(const struct server *s)
 		.agent = s->agent,
 		.healthy = s->healthy,
 		.stopping = s->stopping,
+		.leaves = s->leaves,
 		.weight = s->weight,
 		.maxconn = s->maxconn,
 		.admin_now = server_admin_now(s),
@@ -198,7 +205,7 @@ static void publish_runtime(struct server *s, enum server_state state, unsigned 
 							 * count exactly */
 	atomic_store(&s->limit, limit);
 	atomic_store_explicit(&s->eweight, eweight, memory_order_relaxed);
-	atomic_store_explicit(&s->drains, server_admin_now(s) != SERVER_ADMIN_READY, memory_order_relaxed);
+	atomic_store_explicit(&s->drains, drains(s), memory_order_relaxed);
 	atomic_store_explicit(&s->state, (int)state, memory_order_release);
 	s->owner->usable += takes_new(s);
 	s->owner->usable -= took_new;
@@ -210,6 +217,7 @@ static void take_back(struct server *s, const struct before *b)
 	s->agent = b->agent;
 	s->healthy = b->healthy;
 	s->stopping = b->stopping;
+	s->leaves = b->leaves;
 	s->weight = b->weight;
 	s->maxconn = b->maxconn;
 	s->key = b->key;
@@ -233,7 +241,7 @@ static void move_slow_start(struct server *s, enum server_state from, enum serve
 static bool needs_roster(const struct server *s, const struct before *b)
 {
 	return atomic_load_explicit(&s->eweight, memory_order_relaxed) != b->eweight || s->key != b->key ||
-	       server_admin_now(s) != b->admin_now;
+	       server_admin_now(s) != b->admin_now || s->leaves != b->leaves;
 }
 
 /* `before`: how many servers of the backend were usable. */
@@ -288,6 +296,14 @@ int server_set_stopping(struct server *s, const char *cause, int64_t now_ns)
 
 	s->healthy = true;
 	s->stopping = true;
+	return update(s, &b, cause, now_ns);
+}
+
+int server_set_leaves(struct server *s, bool leaves, const char *cause, int64_t now_ns)
+{
+	const struct before b = remember(s);
+
+	s->leaves = leaves;
 	return update(s, &b, cause, now_ns);
 }
 
@@ -365,9 +381,22 @@ int64_t server_slowstart_step(struct server *s, int64_t now_ns)
 void server_begin_state(struct server *s)
 {
 	atomic_init(&s->eweight, eweight_of(s));
-	atomic_init(&s->drains, server_admin_now(s) != SERVER_ADMIN_READY);
+	atomic_init(&s->drains, drains(s));
 	atomic_init(&s->limit, limit_of(s));
 	atomic_init(&s->state, (int)state_of(s));
+}
+
+void server_begin_slowly(struct server *s)
+{
+	const struct before b = remember(s);
+	const int64_t now_ns = clock_mono_ns();
+	int err;
+
+	if (s->config->slowstart_ns == 0)
+		return;
+	s->slow_since_ns = now_ns;
+	err = update(s, &b, "", now_ns);
+	check(err == 0); /* the backend is held */
 }
 
 void server_joins(struct server *s)

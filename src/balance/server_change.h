@@ -27,6 +27,8 @@ int server_move_to(struct server *s, const struct addr *a, const char *cause);
 int server_set_health(struct server *s, bool healthy, const char *cause, int64_t now_ns);
 /* Healthy, but to take no new connections until the next server_set_health(). */
 int server_set_stopping(struct server *s, const char *cause, int64_t now_ns);
+/* Its address has gone from its set, or is there again. */
+int server_set_leaves(struct server *s, bool leaves, const char *cause, int64_t now_ns);
 int server_set_admin(struct server *s, enum server_admin admin, const char *cause, int64_t now_ns);
 /* 0..256; 0 takes no new connections, as drain does. */
 int server_set_weight(struct server *s, unsigned weight, const char *cause, int64_t now_ns);
@@ -43,6 +45,9 @@ int64_t server_slowstart_step(struct server *s, int64_t now_ns);
 void server_apply_settings(struct server *s, struct server_settings *v);
 /* The same after its backend got other settings. */
 void server_apply_backend(struct server *s);
+
+/* Begins a slow start, if it has one, of a server that has just come; its backend must be held. */
+void server_begin_slowly(struct server *s);
 
 /* Publishes a roster of the servers as they are now and serves waiting clients. 0, or -ENOMEM with the old
  * roster in place. */

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 
+#include "weir/balance/server_set.h"
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
 #include "live_parts.h"
@@ -27,7 +28,7 @@ void updates_hold(struct server_updates *u, struct backend *b)
 	u->loop.at_end(u->loop.arg);
 }
 
-static void wake_at(struct server_updates *u, int64_t at_ns)
+void updates_wake_at(struct server_updates *u, int64_t at_ns)
 {
 	if (at_ns >= u->wake_ns)
 		return;
@@ -46,7 +47,7 @@ static bool publish_roster(struct server_updates *u, struct backend *b)
 		log_line(LOG_LEVEL_ERROR,
 			 "backend %s: no memory to apply changes to its servers; will retry in 1 s",
 			 b->config->name);
-	wake_at(u, now_ns + RETRY_NS);
+	updates_wake_at(u, now_ns + RETRY_NS);
 	return false;
 }
 
@@ -83,7 +84,7 @@ void server_updates_publish(struct server_updates *u)
 void updates_wake_for_slowstart(struct server_updates *u, struct server *s)
 {
 	if (s->slow_since_ns != 0)
-		wake_at(u, server_slowstart_step(s, clock_mono_ns()));
+		updates_wake_at(u, server_slowstart_step(s, clock_mono_ns()));
 }
 
 /* All servers take their step together, so that the backend needs only one roster. */
@@ -95,7 +96,7 @@ static void step_backend(struct server_updates *u, struct backend *b, int64_t no
 		if (s->slow_since_ns == 0)
 			continue;
 		updates_hold(u, b);
-		wake_at(u, server_slowstart_step(s, now_ns));
+		updates_wake_at(u, server_slowstart_step(s, now_ns));
 	}
 }
 
@@ -104,6 +105,7 @@ void server_updates_wake(struct server_updates *u, int64_t now_ns)
 	u->wake_ns = CLOCK_NEVER;
 	server_updates_foreach(u, b) {
 		step_backend(u, b, now_ns);
+		server_sets_step(u, b, now_ns);
 		if (b->held)
 			u->loop.at_end(u->loop.arg); /* including rosters that found no memory */
 	}

@@ -54,7 +54,11 @@ static bool trials_make(struct trials *t, const struct config *c)
 		return false;
 	for (size_t i = 0; i < c->backend_count; i++) {
 		for (size_t k = 0; k < c->backends[i].server_count; k++) {
-			struct trial *one = &t->list[t->count++];
+			struct trial *one = &t->list[t->count];
+
+			if (c->backends[i].servers[k].set == CONFIG_SET_SRV)
+				continue; /* its servers are not known before it is asked for */
+			t->count++;
 
 			one->backend = &c->backends[i];
 			one->server = &c->backends[i].servers[k];

@@ -32,6 +32,7 @@ static const struct group {
 	{"[listen NAME], [frontend NAME] and [backend NAME]", FRONT_SIDE | BACK_SIDE, 0},
 	{"Words of a bind line", IN_BIND, 0},
 	{"Words of a server line", IN_SERVER, 0},
+	{"The word of a servers line", IN_SET, 0},
 	{"Words of a balance line", IN_BALANCE, 0},
 	{"Words of a check line", IN_CHECK, 0},
 	{"Words of a use-backend line", IN_ROUTE, 0},

@@ -26,6 +26,8 @@ static unsigned words_section(const struct option *o, const struct words *words)
 		return IN_BIND;
 	case OPT_SERVER:
 		return IN_SERVER;
+	case OPT_SERVERS:
+		return IN_SERVER | IN_SET;
 	case OPT_LOG:
 		return IN_LOG;
 	case OPT_ADMIN:
@@ -93,6 +95,11 @@ static struct word word_made(struct arena *a, struct at at, const char *text)
 	return w;
 }
 
+static bool is_server_line(const struct option *o)
+{
+	return o->type == OPT_SERVER || o->type == OPT_SERVERS;
+}
+
 /* Translates a word of a server line of HAProxy or nginx; columns remain those of the source. */
 static struct word synonym(struct arena *a, const struct option *o, const struct word *w)
 {
@@ -107,7 +114,7 @@ static struct word synonym(struct arena *a, const struct option *o, const struct
 	    {"port", "check-port", ""},
 	};
 
-	for (size_t i = 0; i < ARRAY_LEN(rows) && o->type == OPT_SERVER; i++) {
+	for (size_t i = 0; i < ARRAY_LEN(rows) && is_server_line(o); i++) {
 		size_t len = strlen(rows[i].theirs);
 		bool whole = rows[i].theirs[len - 1] != '=';
 		const char *value = w->text + len;
@@ -127,7 +134,7 @@ static bool is_source_client(const struct option *o, const struct words *words, 
 {
 	const struct word *w = &words->list[n];
 
-	return o->type == OPT_SERVER && n + 3 < words->count && strcmp(w[0].text, "source") == 0 &&
+	return is_server_line(o) && n + 3 < words->count && strcmp(w[0].text, "source") == 0 &&
 	       strcmp(w[2].text, "usesrc") == 0 &&
 	       (strcmp(w[3].text, "client") == 0 || strcmp(w[3].text, "clientip") == 0);
 }

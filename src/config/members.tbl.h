@@ -118,6 +118,7 @@ END
 STRUCT(config_server)
 NAME(name)
 INNER(addr_spec, addr)
+VALUE(set)
 INNER(config_sources, source)
 #define OPTION_SERVER MEMBER
 #include "weir/config/option_members.tbl.h"

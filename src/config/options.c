@@ -94,6 +94,7 @@ static const struct section_name {
 static const struct section_name line_names[] = {
 	{IN_BIND, "a bind line"},
 	{IN_SERVER, "a server line"},
+	{IN_SET, "a servers line"},
 	{IN_LOG, "a log line"},
 	{IN_SYSLOG, "a log line to syslog"},
 	{IN_ADMIN, "an admin-socket line"},

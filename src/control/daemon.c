@@ -286,6 +286,7 @@ static void finish(struct daemon *d)
 	sd_service_close(&d->service);
 	agents_free(d->agents);
 	prober_free(d->prober);
+	set_watches_stop(&d->sets);
 	resolver_free(d->resolver);
 	web_free(d->web);
 	admin_free(d->admin);

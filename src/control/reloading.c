@@ -104,6 +104,7 @@ static int apply_all(struct reloading *r, const struct plan *plan, char *why, si
 		.prober = d->prober,
 		.agents = d->agents,
 		.resolver = d->resolver,
+		.sets = &d->sets,
 		.log = d->log,
 		.privileges = &d->privileges,
 		.facts = &d->facts,

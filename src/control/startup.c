@@ -323,7 +323,10 @@ static enum exit_code reserve_for_control(struct daemon *d)
 static enum exit_code validate_resolver(struct daemon *d)
 {
 	const struct config_global *g = &d->config->global;
+	char why[LOG_RECORD_MAX];
 
+	if (set_watches_validate(d->config, why, sizeof(why)) != 0)
+		return daemon_fail(d, EXIT_ENVIRONMENT, "%s", why);
 	if (resolver_has_dns())
 		return EXIT_FINE;
 	if (g->resolver == CONFIG_RESOLVER_DNS)
@@ -381,6 +384,8 @@ static int start_services(struct daemon *d)
 	d->figures[8].from = d->resolver;
 	d->admin_context.name_servers = (struct name_servers_source){resolver_read_servers, d->resolver};
 	if (d->resolver != NULL)
+		err = set_watches_init(&d->sets, d->resolver, &d->updates.updates);
+	if (d->resolver != NULL && !err)
 		d->prober = prober_new(d->loop, &d->engine, &d->updates.updates, &err);
 	if (d->prober != NULL)
 		d->agents = agents_new(d->loop, &d->engine, &d->updates.updates, &err);
@@ -469,6 +474,7 @@ enum exit_code daemon_start(struct daemon *d)
 	d->figures[6] = (struct figure_source){resolver_publish, NULL};
 	d->figures[7] = (struct figure_source){web_publish, &d->web};
 	d->figures[8] = (struct figure_source){resolver_publish_dns, NULL};
+	d->figures[9] = (struct figure_source){set_watches_publish, &d->sets};
 	err = start_services(d);
 	if (err) {
 		d->exit_code = daemon_fail(d, EXIT_ENVIRONMENT, "cannot start: %s", strerror(-err));

@@ -28,6 +28,7 @@
 #include "weir/host/tcp_aborts.h"
 #include "weir/logging/logwriter.h"
 #include "weir/names/resolver.h"
+#include "weir/names/set_watch.h"
 #include "weir/stats/process_figures.h"
 #include "weir/stats/question.h"
 #include "ageing.h"
@@ -40,7 +41,7 @@
 #include "web_moving.h"
 
 #define DAEMON_SIGNALS 4
-#define DAEMON_FIGURE_SOURCES 9
+#define DAEMON_FIGURE_SOURCES 10
 
 struct daemon {
 	struct config_input input; /* owns: what the configuration was read from */
@@ -74,6 +75,7 @@ struct daemon {
 	struct web_socket web_socket;
 	struct web *web;           /* owns */
 	struct resolver *resolver; /* owns */
+	struct set_watches sets;
 	struct prober *prober;     /* owns */
 	struct agents *agents;     /* owns */
 	struct ageing ageing;

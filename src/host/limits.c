@@ -283,7 +283,8 @@ unsigned limits_count_probes(const struct config *c)
 
 	for (size_t b = 0; b < c->backend_count; b++)
 		for (size_t i = 0; i < c->backends[b].server_count; i++)
-			n += count_probes(&c->backends[b], &c->backends[b].servers[i]);
+			if (c->backends[b].servers[i].set == CONFIG_SET_NONE)
+				n += count_probes(&c->backends[b], &c->backends[b].servers[i]);
 	return n;
 }
 

@@ -103,7 +103,8 @@ static size_t count_steps(const struct plan *plan)
 	size_t n = OTHER_STEPS + plan->backend_count + plan->frontend_count + plan->log_count;
 
 	for (size_t i = 0; i < plan->backend_count; i++)
-		n += 2 * plan->backends[i].server_count; /* with its tombstone */
+		n += 2 * plan->backends[i].server_count; /* with its tombstone, or those of a backend that is
+							  * added, which are one step if there is a set */
 	for (size_t i = 0; i < plan->frontend_count; i++)
 		n += plan->frontends[i].bind_count;
 	return n;

@@ -142,6 +142,13 @@ static int prepare_removed_server(struct work *w, struct server *s)
 	return 0;
 }
 
+static bool is_set(const struct plan_server *s)
+{
+	return s->set != NULL || (s->config != NULL && s->config->set != CONFIG_SET_NONE);
+}
+
+/* ---- all of them ---- */
+
 static int prepare_servers(struct work *w, const struct plan_backend *p)
 {
 	int err = 0;
@@ -149,6 +156,10 @@ static int prepare_servers(struct work *w, const struct plan_backend *p)
 	for (size_t i = 0; i < p->server_count && !err; i++) {
 		const struct plan_server *s = &p->servers[i];
 
+		if (is_set(s)) {
+			err = work_prepare_set(w, p->live, s);
+			continue;
+		}
 		switch (s->what) {
 		case PLAN_KEPT:
 			break;
@@ -182,7 +193,7 @@ static int prepare_added(struct work *w, size_t i)
 				   c->place.line);
 	w->backends[i] = b;
 	work_add(w, &added_backend)->backend = b;
-	return 0;
+	return list_empty(&b->sets) ? 0 : work_prepare_sets(w, b);
 }
 
 static int prepare_changed(struct work *w, const struct plan_backend *p)
@@ -244,8 +255,10 @@ int work_prepare_backends(struct work *w)
 {
 	const struct plan *plan = w->plan;
 	size_t more = 0;
-	int err;
+	int err = work_validate_sets(w);
 
+	if (err)
+		return err;
 	for (size_t i = 0; i < plan->backend_count; i++)
 		more += plan->backends[i].what == PLAN_ADDED;
 	err = engine_prepare_backend(w->parts->engine, more); /* room, which may stay */

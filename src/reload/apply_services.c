@@ -55,6 +55,8 @@ struct services {
 /* A server keeps its address, so that only one that is added can bring a name. */
 static void count_added(const struct config_backend *b, const struct config_server *s, struct services *n)
 {
+	if (s->set != CONFIG_SET_NONE)
+		return; /* its members come later */
 	n->checks += b->check.kind != CONFIG_CHECK_OFF && s->check;
 	n->agents += s->check_agent.port != 0;
 	n->names += s->addr.kind == ADDR_NAME;

@@ -19,6 +19,8 @@
 enum step_kind {
 	STEP_ADD_BACKEND,
 	STEP_CHANGE_BACKEND,
+	STEP_ADD_SET,
+	STEP_CHANGE_SET,
 	STEP_ADD_SERVER,
 	STEP_CHANGE_SERVER,
 	STEP_DROP_TOMBSTONE,
@@ -31,7 +33,9 @@ enum step_kind {
 	STEP_SOCKETS, /* the bracket around all that is bound */
 	STEP_RIGHTS,  /* to bind */
 	STEP_REMOVE_SERVER,
+	STEP_REMOVE_SET, /* after its members */
 	STEP_REMOVE_BACKEND,
+	STEP_WATCH_SETS, /* of backends that are added */
 	STEP_ADD_LOG,
 	STEP_REMOVE_LOG,
 	STEP_ADMIN,
@@ -61,6 +65,7 @@ struct step {
 		struct backend_settings *backend_settings;
 		struct server *server;
 		struct server_settings *server_settings;
+		struct server_set *set;
 		struct tombstone *tombstone;
 		struct frontend *frontend;
 		struct entry_change change;
@@ -101,5 +106,12 @@ int work_prepare_services(struct work *w);  /* apply_services.c */
 int work_prepare_limits(struct work *w);    /* apply_limits.c */
 int work_prepare_logs(struct work *w);	    /* apply_logs.c */
 int work_prepare_frontends(struct work *w); /* apply_entries.c */
+
+/* Can this daemon look up the names of all sets? 0, or -errno with w->why. In apply_sets.c, like the next. */
+int work_validate_sets(const struct work *w);
+/* A line `servers` of a backend that lives; its members are beside it in the plan. And all of a backend that
+ * has been prepared. */
+int work_prepare_set(struct work *w, struct backend *b, const struct plan_server *s);
+int work_prepare_sets(struct work *w, struct backend *b);
 
 #endif

@@ -34,8 +34,10 @@ int plan_make(struct plan *p, const struct plan_input *in, char *why, size_t roo
 
 void plan_free(struct plan *p)
 {
-	for (size_t i = 0; i < p->backend_count; i++)
+	for (size_t i = 0; i < p->backend_count; i++) {
 		free(p->backends[i].servers);
+		free(p->backends[i].members);
+	}
 	for (size_t i = 0; i < p->frontend_count; i++)
 		free(p->frontends[i].binds);
 	free(p->backends);

@@ -146,6 +146,8 @@ static void gather_servers(const struct plan *p, struct crowd *c)
 		for (size_t k = 0; k < pb->server_count; k++) {
 			const struct plan_server *s = &pb->servers[k];
 
+			if (s->live != NULL && s->live->set != NULL)
+				continue; /* its set is named */
 			join(c, fate_of[s->what], backend_name(pb), plan_server_name(s));
 		}
 	}

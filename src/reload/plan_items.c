@@ -301,9 +301,12 @@ static void show_server(struct show *s, const struct plan_backend *pb, const str
 {
 	const struct config_backend *b = pb->config != NULL ? pb->config : pb->live->config;
 	const struct server *live = ps->live;
-	const struct config_server *config = ps->config != NULL ? ps->config : live->config;
+	const struct config_server *before = live != NULL      ? live->config
+					     : ps->set != NULL ? ps->set->config
+							       : NULL;
+	const struct config_server *config = ps->config != NULL ? ps->config : before;
 	/* What a server that goes had inherited is in the configuration of its time. */
-	const union line line = {.backend = live != NULL ? pb->live->config : b, .server = config};
+	const union line line = {.backend = before != NULL ? pb->live->config : b, .server = config};
 	struct plan_item item = {
 		.kind = ITEM_SERVER, .fate = fate_of[ps->what], .owner = b->name, .name = config->name,
 		.adopted = ps->adopted};
@@ -317,7 +320,7 @@ static void show_server(struct show *s, const struct plan_backend *pb, const str
 	else
 		begin(s, &item);
 	if (ps->what == PLAN_CHANGED)
-		note(s, config_diff_server(live->config, config, &s->diff));
+		note(s, config_diff_server(before, config, &s->diff));
 	plan_overrides_server(pb, ps, s->viewer->stays, s->viewer->arg);
 	end(s);
 }
@@ -337,7 +340,8 @@ static void show_backend(struct show *s, const struct plan_backend *pb)
 		note(s, config_diff_backend(live->config, pb->config, &s->diff));
 	end(s);
 	for (size_t i = 0; i < pb->server_count; i++)
-		if (pb->servers[i].config != NULL || pb->servers[i].live != NULL)
+		if (pb->servers[i].config != NULL || pb->servers[i].live != NULL ||
+		    pb->servers[i].set != NULL)
 			show_server(s, pb, &pb->servers[i]);
 }
 

@@ -47,7 +47,8 @@ static void index_all(struct meeting *m)
 	size_t at = 0;
 
 	for (size_t i = b->server_count; i-- > 0;)
-		hash_index_add(&m->servers, i, hash_of(b->servers[i]->config->name));
+		if (b->servers[i]->set == NULL)
+			hash_index_add(&m->servers, i, hash_of(b->servers[i]->config->name));
 	for (const struct list *l = b->tombstones.next; l != &b->tombstones; l = l->next) {
 		m->tombstones[at] = tombstone_at(l);
 		hash_index_add(&m->deleted, at, hash_of(m->tombstones[at]->config->name));
@@ -126,6 +127,23 @@ static void meet_server(struct meeting *m, struct plan_server *s)
 	s->what = !s->adopted && config_server_same(s->live->config, s->config) ? PLAN_KEPT : PLAN_CHANGED;
 }
 
+/* A line `servers`. */
+static struct plan_server set_of(const struct meeting *m, const struct config_server *config)
+{
+	struct plan_server s = {.what = PLAN_ADDED, .config = config};
+
+	for (const struct list *l = m->live->sets.next; l != &m->live->sets; l = l->next) {
+		struct server_set *set = server_set_at(l);
+
+		if (strcmp(set->config->name, config->name) != 0 || set->config->set != config->set ||
+		    !config_addr_same(&set->config->addr, &config->addr))
+			continue;
+		s.set = set;
+		s.what = config_server_same(set->config, config) ? PLAN_KEPT : PLAN_CHANGED;
+	}
+	return s;
+}
+
 static struct plan_server server_of(struct meeting *m, const struct config_server *config)
 {
 	struct plan_server s = {.what = PLAN_ADDED,
@@ -146,7 +164,7 @@ static void add_rest(const struct meeting *m, struct plan_backend *pb)
 	for (size_t i = 0; i < m->live->server_count; i++) {
 		struct server *s = m->live->servers[i];
 
-		if (!m->servers.met[i])
+		if (!m->servers.met[i] && s->set == NULL)
 			pb->servers[pb->server_count++] = (struct plan_server){
 				.what = s->added && !m->named[i] ? PLAN_KEPT : PLAN_REMOVED, .live = s};
 	}
@@ -155,6 +173,66 @@ static void add_rest(const struct meeting *m, struct plan_backend *pb)
 			pb->servers[pb->server_count++] =
 				(struct plan_server){.what = PLAN_KEPT, .tombstone = m->tombstones[i]};
 }
+
+/* ---- sets ---- */
+
+static size_t count_sets(const struct backend *b)
+{
+	size_t n = 0;
+
+	for (const struct list *l = b->sets.next; l != &b->sets; l = l->next)
+		n++;
+	return n;
+}
+
+/* The line of a live set in the new configuration; NULL = it is removed. */
+static const struct plan_server *line_of(const struct plan_backend *pb, size_t lines,
+					 const struct server_set *set)
+{
+	for (size_t i = 0; i < lines; i++)
+		if (pb->servers[i].set == set)
+			return &pb->servers[i];
+	return NULL;
+}
+
+static void remove_sets(struct plan_backend *pb, size_t lines)
+{
+	for (struct list *l = pb->live->sets.next; l != &pb->live->sets; l = l->next)
+		if (line_of(pb, lines, server_set_at(l)) == NULL)
+			pb->servers[pb->server_count++] =
+				(struct plan_server){.what = PLAN_REMOVED, .set = server_set_at(l)};
+}
+
+static struct plan_server member_of(const struct plan_server *line, struct server *s,
+				    struct config_server *next)
+{
+	struct plan_server m = {.what = PLAN_KEPT, .live = s};
+
+	if (line == NULL) {
+		m.what = PLAN_REMOVED;
+	} else if (line->what == PLAN_CHANGED) {
+		server_set_member(line->config, s, next);
+		if (config_server_same(s->config, next))
+			return m;
+		m.what = PLAN_CHANGED;
+		m.config = next;
+	}
+	return m;
+}
+
+/* Their room has been taken. */
+static void add_members(struct plan_backend *pb, size_t lines)
+{
+	for (size_t i = 0; i < pb->live->server_count; i++) {
+		struct server *s = pb->live->servers[i];
+
+		if (s->set != NULL)
+			pb->servers[pb->server_count++] =
+				member_of(line_of(pb, lines, s->set), s, &pb->members[i]);
+	}
+}
+
+/* ---- all of them ---- */
 
 static int take_room(struct plan_backend *pb, size_t room)
 {
@@ -169,13 +247,19 @@ static int compare_servers(struct plan_backend *pb)
 
 	if (meeting_open(&m, pb->live) != 0)
 		return -ENOMEM;
-	if (take_room(pb, m.live->server_count + next->server_count + m.tombstone_count) != 0) {
+	pb->members = calloc(m.live->server_count + 1, sizeof(*pb->members));
+	if (pb->members == NULL || take_room(pb, m.live->server_count + count_sets(m.live) +
+							 next->server_count + m.tombstone_count) != 0) {
 		meeting_close(&m);
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < next->server_count; i++)
-		pb->servers[pb->server_count++] = server_of(&m, &next->servers[i]);
+		pb->servers[pb->server_count++] = next->servers[i].set != CONFIG_SET_NONE
+							  ? set_of(&m, &next->servers[i])
+							  : server_of(&m, &next->servers[i]);
 	add_rest(&m, pb);
+	remove_sets(pb, next->server_count);
+	add_members(pb, next->server_count);
 	meeting_close(&m);
 	return 0;
 }
@@ -194,11 +278,12 @@ static int add_servers(struct plan_backend *pb)
 
 static int remove_servers(struct plan_backend *pb)
 {
-	if (take_room(pb, pb->live->server_count) != 0)
+	if (take_room(pb, pb->live->server_count + count_sets(pb->live)) != 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < pb->live->server_count; i++)
 		pb->servers[pb->server_count++] =
 			(struct plan_server){.what = PLAN_REMOVED, .live = pb->live->servers[i]};
+	remove_sets(pb, 0);
 	return 0;
 }
 

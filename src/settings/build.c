@@ -30,7 +30,7 @@ static unsigned bad_of(const struct option *o)
 {
 	if (o->type == OPT_BIND)
 		return SECTION_BAD_BIND;
-	if (o->type == OPT_SERVER || strcmp(o->key, "servers") == 0 || strcmp(o->key, "no-server") == 0)
+	if (o->type == OPT_SERVER || o->type == OPT_SERVERS || strcmp(o->key, "no-server") == 0)
 		return SECTION_BAD_SERVER;
 	if (o->type == OPT_BACKEND || o->type == OPT_ROUTE)
 		return SECTION_BAD_BACKEND;
@@ -175,7 +175,8 @@ static int read_server(struct pass *p, const struct entry *e, const struct setti
 	struct proxy *x = p->proxy;
 	struct config_server server = {.place = build_place(e->key_at)};
 	struct at name_at = e->key_at;
-	int err = setting_parse_server(s, &server);
+	int err = match->option->type == OPT_SERVERS ? setting_parse_servers(s, &server)
+						     : setting_parse_server(s, &server);
 
 	name_at.col += (unsigned)match->name_offset;
 	name_at.len = (unsigned)strlen(match->name);
@@ -303,6 +304,8 @@ static bool can_go_on(const struct option_match *match, const struct setting *s)
 	/* A server without a name is not a server, but its words are validated. */
 	if (o->type == OPT_SERVER)
 		(void)setting_parse_server(s, &nameless);
+	else if (o->type == OPT_SERVERS)
+		(void)setting_parse_servers(s, &nameless);
 	return false;
 }
 
@@ -329,6 +332,7 @@ static int read_value(struct pass *p, const struct entry *e, const struct option
 	case OPT_BIND:
 		return read_bind(p, e, &s, match->name);
 	case OPT_SERVER:
+	case OPT_SERVERS:
 		return read_server(p, e, &s, match);
 	case OPT_BACKEND:
 		return read_backend_name(p, &s);

@@ -397,5 +397,7 @@ int config_diff_bind(const struct config_bind *before, const struct config_bind 
 int config_diff_server(const struct config_server *before, const struct config_server *after,
 		       const struct config_diff *to)
 {
-	return diff_options(to, IN_SERVER, before, after);
+	const unsigned words = after->set != CONFIG_SET_NONE ? IN_SERVER | IN_SET : IN_SERVER;
+
+	return diff_options(to, words, before, after);
 }

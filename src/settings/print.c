@@ -278,7 +278,7 @@ static void print_server_words(const struct config_backend *b, const struct conf
 	own.check = false;
 	if (is_agent_of_section(b, server))
 		memset(&own.check_agent, 0, sizeof(own.check_agent));
-	setting_print_words(IN_SERVER, &own, out);
+	setting_print_words(server->set != CONFIG_SET_NONE ? IN_SET | IN_SERVER : IN_SERVER, &own, out);
 	if (b->check.kind != CONFIG_CHECK_OFF && !server->check)
 		fputs(" check=off", out);
 	if (b->check_agent.port != 0 && server->check_agent.port == 0)
@@ -287,8 +287,13 @@ static void print_server_words(const struct config_backend *b, const struct conf
 
 void config_print_server(const struct config_backend *b, const struct config_server *server, FILE *out)
 {
-	fprintf(out, "server %s = ", server->name);
-	setting_print_address(&server->addr, out);
+	if (server->set != CONFIG_SET_NONE) {
+		fprintf(out, "servers %s = ", server->name);
+		setting_print_set(server, out);
+	} else {
+		fprintf(out, "server %s = ", server->name);
+		setting_print_address(&server->addr, out);
+	}
 	print_server_words(b, server, out);
 }
 

@@ -155,6 +155,12 @@ void setting_print_route(const struct config_route *route, FILE *out);
 /* Lines of addresses, in setting_bind.c and setting_server_line.c. */
 int setting_parse_bind(const struct setting *s, struct config_bind *bind);
 int setting_parse_server(const struct setting *s, struct config_server *server);
+/* The words of a server line behind its address, and of a set those of a servers line. */
+int setting_parse_server_words(const struct setting *s, struct config_server *server);
+/* Sets of servers, in setting_set_line.c. */
+int setting_parse_servers(const struct setting *s, struct config_server *set);
+/* "dns://HOST:PORT" or "srv://NAME". */
+void setting_print_set(const struct config_server *set, FILE *out);
 /* Words of a server line, in setting_server.c. */
 int setting_parse_source(const struct setting *s, void *field);
 void setting_print_source(const void *field, const struct option *option, FILE *out);

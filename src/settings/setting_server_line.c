@@ -29,10 +29,18 @@ static int validate_families(const struct setting *s, const struct config_server
 	return 0;
 }
 
+int setting_parse_server_words(const struct setting *s, struct config_server *server)
+{
+	struct setting words = *s;
+
+	words.base = server;
+	return setting_parse_words(&words, 1,
+				   server->set != CONFIG_SET_NONE ? IN_SERVER | IN_SET : IN_SERVER);
+}
+
 int setting_parse_server(const struct setting *s, struct config_server *server)
 {
 	const struct word *w = &s->words.list[0];
-	struct setting words = *s;
 	int err;
 
 	setting_defaults(s->diag->arena, IN_SERVER, server);
@@ -50,8 +58,7 @@ int setting_parse_server(const struct setting *s, struct config_server *server)
 		diag_error(s->diag, DIAG_BAD_ADDRESS, w->at, "a server needs a port, and 0 is not one");
 		err = -EINVAL;
 	}
-	words.base = server;
-	if (setting_parse_words(&words, 1, IN_SERVER) != 0)
+	if (setting_parse_server_words(s, server) != 0)
 		err = -EINVAL;
 	return err ? err : validate_families(s, server);
 }

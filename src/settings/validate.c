@@ -54,6 +54,39 @@ static void validate_server_names(struct build *b, const struct proxy *p)
 	}
 }
 
+/* Is `name` that of a set with a number behind it? */
+static bool is_member_name(const struct config_server *set, const char *name)
+{
+	const size_t len = strlen(set->name);
+
+	return set->set != CONFIG_SET_NONE && strncmp(name, set->name, len) == 0 && name[len] != '\0' &&
+	       name[len + strspn(name + len, "0123456789")] == '\0';
+}
+
+/* The members of a set get such names, so that nothing else may have one. */
+static void validate_member_names(struct build *b, const struct proxy *p)
+{
+	for (size_t i = 0; i < p->server_count; i++) {
+		if (p->servers[i].set != CONFIG_SET_NONE &&
+		    strlen(p->servers[i].name) > CONFIG_SET_NAME_MAX) {
+			diag_error(b->diag, DIAG_TOO_LONG, p->server_at[i],
+				   "the name of a set has at most %d bytes, so that a number fits behind it",
+				   CONFIG_SET_NAME_MAX);
+			continue;
+		}
+		for (size_t j = 0; j < p->server_count; j++) {
+			if (!is_member_name(&p->servers[j], p->servers[i].name))
+				continue;
+			diag_error(b->diag, DIAG_CONFLICT, p->server_at[i],
+				   "'%s' is a name that the set '%s' gives to its servers",
+				   p->servers[i].name, p->servers[j].name);
+			diag_hint(b->diag, "choose another name; the set is on %s",
+				  diag_where(b->diag, p->server_at[i], p->server_at[j]));
+			break;
+		}
+	}
+}
+
 static const struct proxy *find_backend(const struct build *b, const char *name)
 {
 	for (size_t i = 0; i < b->proxy_count; i++) {
@@ -255,6 +288,7 @@ void build_validate(struct build *b)
 			validate_bind(b, i, n);
 		validate_bind_names(b, p);
 		validate_server_names(b, p);
+		validate_member_names(b, p);
 		if (p->duplicate)
 			continue;
 		if (is_frontend(p))

@@ -188,7 +188,7 @@ static void validate_first(struct build *b, const struct proxy *p)
 {
 	for (size_t i = 0; i < p->server_count; i++) {
 		const struct config_server *s = &p->servers[i];
-		bool others = false;
+		bool others = s->set != CONFIG_SET_NONE; /* its own members */
 
 		for (size_t k = i + 1; k < p->server_count; k++)
 			others = others || p->servers[k].backup == s->backup;
@@ -256,6 +256,14 @@ static bool has_queue(const struct build *b, const struct proxy *p)
 	return false;
 }
 
+static bool has_set(const struct proxy *p)
+{
+	for (size_t i = 0; i < p->server_count; i++)
+		if (p->servers[i].set != CONFIG_SET_NONE)
+			return true;
+	return false;
+}
+
 static void validate_back(struct build *b, struct proxy *p)
 {
 	static const char *const queue_keys[] = {"maxqueue", "timeout-queue"};
@@ -269,6 +277,9 @@ static void validate_back(struct build *b, struct proxy *p)
 		validate_first(b, p);
 	validate_checks(b, p);
 	validate_agents(b, p);
+	if (!has_set(p))
+		no_effect(b, p, "on-empty", "no server comes from a set",
+			  "write for example: servers pod = dns://app.example.com:80");
 	for (size_t i = 0; i < ARRAY_LEN(queue_keys) && !has_queue(b, p); i++)
 		no_effect(b, p, queue_keys[i], "no server has a 'maxconn' to wait for",
 			  "add maxconn=N to the servers");

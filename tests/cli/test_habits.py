@@ -171,7 +171,7 @@ RULES = [
     ("bind = :8082-8090", "port ranges are not in this version: write one line per port"),
     ("bind = 8082-8090", "port ranges are not in this version: write one line per port"),
     ("proxy_pass 10.0.0.1:80;", "write 'server NAME = 10.0.0.1:80'"),
-    ("servrs = a", "did you mean 'server'?"),
+    ("servrs = a", "did you mean 'servers'?"),
     ("state-fil = a", "did you mean 'state-file' in [global]? (not in this version)"),
     ("retries = yes", "write a number from 0 to 100, as in 'retries = 3'"),
     ("timeout = 30s", "possible keys: 'timeout-queue', 'timeout-connect', 'timeout-client', "

@@ -41,6 +41,28 @@ int work_prepare_services(struct work *w)
 	return prng_chance(&model.rng, REFUSED) ? work_refuse(w, -EMFILE, "cannot check more servers") : 0;
 }
 
+/* There are no sets, and nothing that looks up names. */
+int work_validate_sets(const struct work *w)
+{
+	(void)w;
+	return 0;
+}
+
+int work_prepare_set(struct work *w, struct backend *b, const struct plan_server *s)
+{
+	(void)w;
+	(void)b;
+	(void)s;
+	return 0;
+}
+
+int work_prepare_sets(struct work *w, struct backend *b)
+{
+	(void)w;
+	(void)b;
+	return 0;
+}
+
 int work_prepare_logs(struct work *w)
 {
 	(void)w;

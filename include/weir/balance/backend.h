@@ -45,6 +45,7 @@ struct backend {
 	size_t server_count;
 	size_t server_room;      /* of the array */
 	struct list left;        /* owns: servers that have left and are not freed */
+	struct list sets;        /* owns: see server_set.h */
 	struct list tombstones;  /* owns: of servers in the file that were deleted at run time */
 	bool ended;              /* freed with the last of `left` */
 	bool leaving;            /* some of `left` are still in the roster */

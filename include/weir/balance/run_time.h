@@ -20,11 +20,12 @@ int run_time_end(struct server_updates *u);
 
 /* Adds a server in maintenance, the last of its backend, which is marked as ADDED; `config` is copied. The
  * observers first take what they need for it. 0 with `*out`; -EEXIST if the backend has a server of this
- * name; -ENOMEM; -ENOSPC; -EMFILE or -ENFILE if no descriptor is left for its health checks. */
+ * name, or a set that may give it to a member; -ENOMEM; -ENOSPC; -EMFILE or -ENFILE if no descriptor is left
+ * for its health checks. */
 int run_time_add_server(struct server_updates *u, struct backend *b, const struct config_server *config,
 			const struct mark *by, struct server **out);
-/* May it be deleted now: in maintenance, without sessions and waiting clients? Otherwise `*why` is the
- * reason, in HAProxy's words (static). */
+/* May it be deleted now: in no set, in maintenance, without sessions and waiting clients? Otherwise `*why` is
+ * the reason, in HAProxy's words (static). */
 bool run_time_is_removable(const struct server *s, const char **why);
 /* Deletes it. 0; -EBUSY if it is not removable; -ENOMEM. A server that the file names leaves a tombstone, so
  * that a reload does not bring it back (tombstone.h). */

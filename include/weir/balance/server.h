@@ -67,6 +67,7 @@ struct server_agent {
 
 struct backend;
 struct name;
+struct server_set;
 
 /* What is only ever counted. */
 struct server_totals {
@@ -89,6 +90,7 @@ struct server {
 	struct list link;          /* in its backend's `left` */
 	struct retired retired;
 	struct name *name;              /* borrows from the resolver; NULL = its address is not looked up */
+	struct server_set *set;         /* borrows: the set that it is a member of; NULL = none */
 	const struct probe_view *probe; /* borrows from the prober; NULL = not health-checked */
 	uint64_t probe_downs;           /* of health checks that it had before */
 	const struct agent_view *agent_view; /* borrows from the agents; NULL = it has no agent */
@@ -98,6 +100,10 @@ struct server {
 	bool stopping;             /* healthy, but set to take no new connections until a check passes */
 	bool closes;               /* it has left, and its sessions end */
 	bool told_to_drain;        /* its sessions were told that it `drains` */
+	bool leaves;               /* its address has gone from its set: it drains, and then goes */
+	bool set_backup;           /* a backup because of the priorities in its set */
+	unsigned set_number;       /* in its set, from 1 */
+	int64_t leave_ns;          /* since when it `leaves` */
 	unsigned weight;           /* as set by the administrator, 0..256 */
 	unsigned maxconn;          /* as set by the administrator; 0 = no limit */
 	int64_t changed_ns;        /* last change of `state`; 0 = never */

@@ -21,6 +21,8 @@
 #include "weir/base/list.h"
 #include "weir/base/log.h"
 
+struct server_set;
+
 /* Requests to the loop. Neither function may call back directly. */
 struct server_updates_loop {
 	/* server_updates_publish() is due at the end of this turn. May be requested many times in a turn. */
@@ -45,6 +47,9 @@ struct server_observer {
 	void (*server_added)(void *arg, struct server *s);
 	void (*server_changed)(void *arg, struct server *s);
 	void (*server_leaves)(void *arg, struct server *s);
+	/* The set is there no longer: the last call that may name it. Those of a backend that leaves are not
+	 * told. */
+	void (*set_leaves)(void *arg, struct server_set *set);
 	void (*backend_added)(void *arg, struct backend *b);
 	void (*backend_changed)(void *arg, struct backend *b);
 	void (*backend_leaves)(void *arg, struct backend *b);
@@ -126,7 +131,8 @@ int server_updates_set_maxconn(struct server_updates *u, struct server *s, unsig
 
 /* Puts the batched changes in force, and notifies the observers if all of them are. */
 void server_updates_publish(struct server_updates *u);
-/* Advances slow starts, and tries again whatever ran out of memory. `now_ns` is the monotonic clock. */
+/* Advances slow starts, removes members of sets that have drained, and tries again whatever ran out of
+ * memory. `now_ns` is the monotonic clock. */
 void server_updates_wake(struct server_updates *u, int64_t now_ns);
 
 #endif

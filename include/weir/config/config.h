@@ -24,6 +24,7 @@
 #define CONFIG_ADMIN_CLIENTS_MAX 16 /* maximum clients that the admin socket serves at a time */
 #define CONFIG_STATS_CLIENTS_MAX 64 /* the same of the HTTP endpoint */
 #define CONFIG_NAME_MAX 64
+#define CONFIG_SET_NAME_MAX 52 /* of a set of servers, whose members have a number behind it */
 #define CONFIG_CPUS_MAX 256
 
 /* The rows of options.tbl.h define members of the structures below, and some of the enums. A row describes
@@ -87,9 +88,12 @@ enum config_balance {
 };
 /* How `source` maps a hash to a server: by the remainder of a division, or on a ring. */
 enum config_hash { CONFIG_HASH_MODULO, CONFIG_HASH_CONSISTENT };
-/* The part of a server that is hashed; never its position in the file. */
-enum config_hash_key { CONFIG_HASH_KEY_NAME, CONFIG_HASH_KEY_ADDRESS };
 enum config_sniff_kind { CONFIG_SNIFF_OFF, CONFIG_SNIFF_TLS };
+/* The part of a server that is hashed; never its position in the file. AUTO: the address of a member of a
+ * set, whose name may pass to another address, and the name of any other server. */
+enum config_hash_key { CONFIG_HASH_KEY_AUTO, CONFIG_HASH_KEY_NAME, CONFIG_HASH_KEY_ADDRESS };
+/* What a line stands for: one server, or one for each address of a name. */
+enum config_set { CONFIG_SET_NONE, CONFIG_SET_DNS, CONFIG_SET_SRV };
 enum config_send_proxy { CONFIG_SEND_PROXY_OFF, CONFIG_SEND_PROXY_V1, CONFIG_SEND_PROXY_V2 };
 enum config_admin_level {
 #define ADMIN_LEVEL(name, word, may) CONFIG_ADMIN_##name,
@@ -228,9 +232,12 @@ struct config_sources {
 	bool client; /* use the client's own address instead (IP_TRANSPARENT) */
 };
 
+/* A line `server`; or a line `servers`, which is not a server itself: its words hold for each member. */
 struct config_server {
 	char name[CONFIG_NAME_MAX];
-	struct addr_spec addr; /* ADDR_IP, ADDR_NAME or ADDR_UNIX */
+	struct addr_spec addr; /* ADDR_IP, ADDR_NAME or ADDR_UNIX; of a set ADDR_NAME, and without a port for
+				* SRV */
+	enum config_set set;
 	struct config_sources source;
 #define OPTION_SERVER CONFIG_MEMBER
 #include "weir/config/option_members.tbl.h"

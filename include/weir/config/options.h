@@ -34,6 +34,7 @@ enum option_section {
 	IN_ROUTE = 1 << 14,
 	IN_STATS_BIND = 1 << 15,
 	IN_SNIFF = 1 << 16,
+	IN_SET = 1 << 17,
 };
 
 #define IN_PROXIES (IN_LISTEN | IN_FRONTEND | IN_BACKEND)
@@ -92,9 +93,10 @@ enum option_type {
 	OPT_NAMES,	/* struct config_names */
 	OPT_PROTOCOLS,	/* struct route_protocols */
 	OPT_SNIFF,	/* struct config_sniff */
-	OPT_ROUTE,	/* this and the next four are read where proxies are built */
+	OPT_ROUTE,	/* this and the next five are read where proxies are built */
 	OPT_BIND,
 	OPT_SERVER,
+	OPT_SERVERS,
 	OPT_BACKEND,
 	OPT_INCLUDE,
 	OPT_LATER, /* not in this version */

@@ -107,8 +107,7 @@ OPTION("format", IN_LOG, IN_LOG, OPT_LOG_FORMAT, 0, "text | json | tcplog | \"TE
        "log = stderr format=\"{client} {server} {bytes_in}\"")
 OPTION("facility", IN_SYSLOG, IN_SYSLOG, OPT_CHOICE, 0,
        "daemon|user|local0|local1|local2|local3|local4|local5|local6|local7", FIELD_LOG(facility), "daemon",
-       0, 0, "Syslog facility of the lines.",
-       "log = syslog:/dev/log facility=local0")
+       0, 0, "Syslog facility of the lines.", "log = syslog:/dev/log facility=local0")
 OPTION("mode", IN_ADMIN, IN_ADMIN, OPT_MODE, 0, "OCTAL", FIELD_GLOBAL(admin_owner.mode), NULL, 0, 0,
        "Permissions of the socket.", "admin-socket = unix:/run/weir/admin.sock mode=660")
 OPTION("user", IN_ADMIN, IN_ADMIN, OPT_USER, 0, "NAME | UID", FIELD_GLOBAL(admin_owner.uid), NULL, 0, 0,
@@ -262,8 +261,7 @@ OPTION("hold-nx", BACK_D, BACK_D, OPT_DURATION, 0, "DURATION", MADE_BACK(hold_nx
 OPTION("hold-timeout", BACK_D, BACK_D, OPT_DURATION, 0, "DURATION", MADE_BACK(hold_timeout_ns), "30s", 0,
        MAX_NS,
        "The same if no name server answers. After this hold, and the next two, a server still keeps its "
-       "address if no other server of the backend has a current one.",
-       "hold-timeout = 30s")
+       "address if no other server of the backend has a current one.", "hold-timeout = 30s")
 OPTION("hold-refused", BACK_D, BACK_D, OPT_DURATION, 0, "DURATION", MADE_BACK(hold_refused_ns), "30s", 0,
        MAX_NS, "The same if name servers refuse to answer.", "hold-refused = 30s")
 OPTION("hold-other", BACK_D, BACK_D, OPT_DURATION, 0, "DURATION", MADE_BACK(hold_other_ns), "30s", 0,
@@ -271,28 +269,30 @@ OPTION("hold-other", BACK_D, BACK_D, OPT_DURATION, 0, "DURATION", MADE_BACK(hold
 OPTION("hold-obsolete", BACK_D, BACK_D, OPT_DURATION, 0, "DURATION", MADE_BACK(hold_obsolete_ns), "0", 0,
        MAX_NS, "How long a server keeps its address after its name has other ones; 0 = not at all.",
        "hold-obsolete = 10s")
-LATER("servers", BACK, OPT_NAMED | OPT_REPEAT, "All addresses of a DNS name.",
-      "servers pod = dns://app.prod.svc.cluster.local:9000 max=50")
+OPTION("servers", BACK, BACK, OPT_SERVERS, OPT_NAMED | OPT_REPEAT,
+       "dns://HOST:PORT | srv://NAME [max=] [OPTION...]", NO_FIELD, NULL, 0, 0,
+       "A set: one server per address of a DNS name (A and AAAA, or SRV), which come and go with it. They "
+       "are named NAME1, NAME2 and so on; each has the options of a server line.",
+       "servers pod = dns://app.prod.svc.cluster.local:9000 max=50")
+OPTION("on-empty", BACK_D, BACK_D, OPT_CHOICE, 0, "keep|drain", MADE_BACK_CHOICE(on_empty,
+       CONFIG_ON_EMPTY_KEEP, CONFIG_ON_EMPTY_DRAIN), "keep", 0, 0,
+       "What happens to the servers of a set when its name has no address any more, or cannot be resolved: "
+       "keep = they stay in use; drain = they get no new connections.", "on-empty = drain")
 OPTION("check", BACK_D, BACK_D, OPT_CHECK, 0,
        "off | tcp | http [METHOD] PATH | redis | pgsql | [expect=TEXT] [send TEXT expect=TEXT]...",
        FIELD_PROXY(check), "off", 0, 0,
        "How servers are health-checked, with the words of a check line; check=off on a server exempts it.",
        "check = http GET /health expect=200")
-OPTION("check-interval", BACK_D, BACK_D, OPT_DURATION, 0, "DURATION", MADE_CHECK(interval_ns),
-       "2s", CHECK_MIN_NS, 86400 * NS_PER_SEC,
-       "Time between two health checks of a server.",
-       "check-interval = 2s")
-OPTION("check-fast", BACK_D, BACK_D, OPT_DURATION, OPT_OR_OFF, "DURATION", MADE_CHECK(fast_ns),
-       "off", CHECK_MIN_NS, 86400 * NS_PER_SEC,
-       "Check interval while a server is changing state; off = check-interval.",
-       "check-fast = 500ms")
-OPTION("check-down", BACK_D, BACK_D, OPT_DURATION, OPT_OR_OFF, "DURATION", MADE_CHECK(down_ns),
-       "off", CHECK_MIN_NS, 86400 * NS_PER_SEC,
-       "Check interval while a server is down; off = check-interval.",
+OPTION("check-interval", BACK_D, BACK_D, OPT_DURATION, 0, "DURATION", MADE_CHECK(interval_ns), "2s",
+       CHECK_MIN_NS, 86400 * NS_PER_SEC, "Time between two health checks of a server.", "check-interval = 2s")
+OPTION("check-fast", BACK_D, BACK_D, OPT_DURATION, OPT_OR_OFF, "DURATION", MADE_CHECK(fast_ns), "off",
+       CHECK_MIN_NS, 86400 * NS_PER_SEC,
+       "Check interval while a server is changing state; off = check-interval.", "check-fast = 500ms")
+OPTION("check-down", BACK_D, BACK_D, OPT_DURATION, OPT_OR_OFF, "DURATION", MADE_CHECK(down_ns), "off",
+       CHECK_MIN_NS, 86400 * NS_PER_SEC, "Check interval while a server is down; off = check-interval.",
        "check-down = 5s")
-OPTION("check-timeout", BACK_D, BACK_D, OPT_DURATION, OPT_OR_OFF, "DURATION", MADE_CHECK(timeout_ns),
-       "off", CHECK_MIN_NS, 86400 * NS_PER_SEC,
-       "How long a health check may take; off = check-interval.",
+OPTION("check-timeout", BACK_D, BACK_D, OPT_DURATION, OPT_OR_OFF, "DURATION", MADE_CHECK(timeout_ns), "off",
+       CHECK_MIN_NS, 86400 * NS_PER_SEC, "How long a health check may take; off = check-interval.",
        "check-timeout = 1s")
 OPTION("check-rise", BACK_D, BACK_D, OPT_COUNT, 0, "N", MADE_CHECK(rise), "2", 1, 1000,
        "Consecutive passed health checks before a server is up.", "check-rise = 2")
@@ -301,17 +301,15 @@ OPTION("check-fall", BACK_D, BACK_D, OPT_COUNT, 0, "N", MADE_CHECK(fall), "3", 1
 OPTION("check-share", BACK_D, BACK_D, OPT_SWITCH, 0, "on | off", MADE_BACK(check_share), "off", 0, 0,
        "Make identical health checks of one address once, for all servers of all sections that have it on.",
        "check-share = on")
-OPTION("check-agent", BACK_D, BACK_D, OPT_AGENT, 0, "off | PORT | IP:PORT", MADE_BACK(check_agent), "off",
-       0, 0,
-       "Port, or address, of a program on each server that reports its weight and state, beside 'check'.",
+OPTION("check-agent", BACK_D, BACK_D, OPT_AGENT, 0, "off | PORT | IP:PORT", MADE_BACK(check_agent), "off", 0,
+       0, "Port, or address, of a program on each server that reports its weight and state, beside 'check'.",
        "check-agent = 9000")
 OPTION("check-agent-interval", BACK_D, BACK_D, OPT_DURATION, OPT_OR_OFF, "DURATION",
        MADE_BACK(check_agent_interval_ns), "off", CHECK_MIN_NS, 86400 * NS_PER_SEC,
        "Time between two questions to an agent; off = check-interval.", "check-agent-interval = 5s")
-OPTION("check-agent-send", BACK_D, BACK_D, OPT_BYTES_TEXT, 0, "TEXT", MADE_BACK(check_agent_send), NULL, 0, 0,
-       "What to send an agent before it answers, with the escapes \\r \\n \\t \\\\ \\\" \\xHH; if unset, "
-       "nothing.",
-       "check-agent-send = \"weight?\\n\"")
+OPTION("check-agent-send", BACK_D, BACK_D, OPT_BYTES_TEXT, 0, "TEXT", MADE_BACK(check_agent_send), NULL, 0,
+       0, "What to send an agent before it answers, with the escapes \\r \\n \\t \\\\ \\\" \\xHH; if unset, "
+       "nothing.", "check-agent-send = \"weight?\\n\"")
 OPTION("observe", BACK_D, BACK_D, OPT_CHOICE, 0, "off|connect",
        MADE_BACK_CHOICE(observe, CONFIG_OBSERVE_OFF, CONFIG_OBSERVE_CONNECT), "off", 0, 0,
        "connect = ten consecutive failed connects for clients count as one failed health check.",
@@ -320,34 +318,32 @@ OPTION("on-marked-down", BACK_D, BACK_D, OPT_CHOICE, 0, "keep|close-sessions",
        MADE_BACK_CHOICE(on_marked_down, CONFIG_MARKED_DOWN_KEEP, CONFIG_MARKED_DOWN_CLOSE),
        "keep", 0, 0, "What happens to the sessions of a server that goes down.",
        "on-marked-down = close-sessions")
-OPTION("drain", BACK_D, BACK_D, OPT_CHOICE, 0, "wait|idle",
-       MADE_BACK_CHOICE(drain, CONFIG_DRAIN_WAIT, CONFIG_DRAIN_IDLE), "wait", 0, 0,
+OPTION("drain", BACK_D, BACK_D, OPT_CHOICE, 0, "wait|idle", MADE_BACK_CHOICE(drain, CONFIG_DRAIN_WAIT,
+       CONFIG_DRAIN_IDLE), "wait", 0, 0,
        "What happens to open sessions when their server is draining or in maintenance, when it, their "
        "frontend or backend is removed, and when weir stops: wait = they go on until a side ends them; idle "
        "= each is reset once nothing is in flight and the server sent the last byte 1 second ago, or the "
-       "client 10 seconds ago.",
-       "drain = idle")
+       "client 10 seconds ago.", "drain = idle")
 OPTION("allbackups", BACK_D, BACK_D, OPT_SWITCH, 0, "on | off", MADE_BACK(allbackups), "off", 0, 0,
        "Use all backup servers at once, not only the first.", "allbackups = on")
 OPTION("panic", BACK_D, BACK_D, OPT_SWITCH, 0, "on | off", MADE_BACK(panic), "off", 0, 0,
        "When every server is down, use them all: the health checks may be wrong.", "panic = on")
 OPTION("maxqueue", BACK_D, BACK_D, OPT_COUNT_OFF, 0, "off | N", MADE_BACK(maxqueue), "off", 0, 100000000,
        "Maximum connections queued for all of its servers together; off = no limit.", "maxqueue = 100")
-OPTION("timeout-queue", BACK_D, BACK_D, OPT_DURATION, 0, "DURATION", MADE_TIMEOUT(queue_ns), "off",
-       0, MAX_NS, "How long a connection may wait for a server; off = timeout-connect.",
-       "timeout-queue = 5s")
+OPTION("timeout-queue", BACK_D, BACK_D, OPT_DURATION, 0, "DURATION", MADE_TIMEOUT(queue_ns), "off", 0,
+       MAX_NS, "How long a connection may wait for a server; off = timeout-connect.", "timeout-queue = 5s")
 OPTION("send-proxy", BACK_D, BACK_D, OPT_CHOICE, OPT_HIDE_ZERO, "off|v1|v2", FIELD_PROXY(send_proxy), "off",
        0, 0, "Send the servers a PROXY header, unless a server line overrides it.", "send-proxy = v2")
 
 /* The words of a balance line and of a server line */
-OPTION("hash", IN_BALANCE, IN_BALANCE, OPT_CHOICE, OPT_HIDE_ZERO, "modulo|consistent",
-       FIELD_BALANCE(hash), "modulo", 0, 0,
+OPTION("hash", IN_BALANCE, IN_BALANCE, OPT_CHOICE, OPT_HIDE_ZERO, "modulo|consistent", FIELD_BALANCE(hash),
+       "modulo", 0, 0,
        "For source: consistent moves few clients when a server comes or goes; its ring has at most 262,144 "
-       "points.",
-       "balance = source hash=consistent")
-OPTION("hash-key", IN_BALANCE, IN_BALANCE, OPT_CHOICE, OPT_HIDE_ZERO, "name|address",
-       FIELD_BALANCE(hash_key), "name", 0, 0,
-       "For source and maglev: which property of a server is hashed, so that two machines agree.",
+       "points.", "balance = source hash=consistent")
+OPTION("hash-key", IN_BALANCE, IN_BALANCE, OPT_CHOICE, OPT_HIDE_ZERO, "auto|name|address",
+       FIELD_BALANCE(hash_key), "auto", 0, 0,
+       "For source and maglev: which property of a server is hashed, so that two machines agree; auto = the "
+       "name, but the address of a server that belongs to a set ('servers').",
        "balance = maglev hash-key=address")
 OPTION("hash-balance-factor", IN_BALANCE, IN_BALANCE, OPT_INT, OPT_OR_OFF, "off | PERCENT",
        FIELD_BALANCE(balance_factor), NULL, 101, 65535,
@@ -356,11 +352,10 @@ OPTION("hash-balance-factor", IN_BALANCE, IN_BALANCE, OPT_INT, OPT_OR_OFF, "off 
 OPTION("weight", IN_SERVER, IN_SERVER, OPT_COUNT, 0, "N", MADE_SERVER(weight), "1", 0, 256,
        "Share of this server relative to the others; 0 = no new connections.",
        "server a = 10.0.0.1:80 weight=2")
-OPTION("source", IN_SERVER, IN_SERVER, OPT_SOURCE, 0, "IP[:PORT],... | client",
-       FIELD_SERVER(source), NULL, 0, 0,
+OPTION("source", IN_SERVER, IN_SERVER, OPT_SOURCE, 0, "IP[:PORT],... | client", FIELD_SERVER(source), NULL,
+       0, 0,
        "Local addresses for connections to this server, the next when ports run out; client = the client's "
-       "address.",
-       "server a = 10.0.0.1:80 source=10.0.0.200,10.0.0.201")
+       "address.", "server a = 10.0.0.1:80 source=10.0.0.200,10.0.0.201")
 OPTION("backup", IN_SERVER, IN_SERVER, OPT_FLAG, 0, "", MADE_SERVER(backup), NULL, 0, 0,
        "Used only when no other server is up.", "server a = 10.0.0.99:80 backup")
 OPTION("maxconn", IN_SERVER, IN_SERVER, OPT_COUNT, OPT_HIDE_ZERO, "N", MADE_SERVER(maxconn), NULL, 0,
@@ -368,8 +363,7 @@ OPTION("maxconn", IN_SERVER, IN_SERVER, OPT_COUNT, OPT_HIDE_ZERO, "N", MADE_SERV
        "Maximum concurrent connections to this server; further connections wait; 0 = no limit.",
        "server a = 10.0.0.1:80 maxconn=200")
 OPTION("maxqueue", IN_SERVER, IN_SERVER, OPT_COUNT, OPT_HIDE_ZERO, "N", MADE_SERVER(maxqueue), NULL, 0,
-       100000000,
-       "Maximum connections queued for this server alone; 0 = no limit.",
+       100000000, "Maximum connections queued for this server alone; 0 = no limit.",
        "server a = 10.0.0.1:80 maxconn=200 maxqueue=50")
 OPTION("slowstart", IN_SERVER, IN_SERVER, OPT_DURATION, OPT_HIDE_ZERO, "DURATION",
        MADE_SERVER(slowstart_ns), NULL, 0, 86400 * NS_PER_SEC,
@@ -408,9 +402,8 @@ OPTION("check-agent-interval", IN_SERVER, IN_SERVER, OPT_DURATION, OPT_HIDE_ZERO
        MADE_SERVER(check_agent_interval_ns), NULL, CHECK_MIN_NS, 86400 * NS_PER_SEC,
        "Time between two questions to the agent of this server; if unset, the section's.",
        "server a = 10.0.0.1:80 check-agent=9000 check-agent-interval=5s")
-OPTION("check-agent-send", IN_SERVER, IN_SERVER, OPT_BYTES_TEXT, 0, "TEXT",
-       MADE_SERVER(check_agent_send), NULL, 0, 0,
-       "What to send the agent of this server; if unset, the section's.",
+OPTION("check-agent-send", IN_SERVER, IN_SERVER, OPT_BYTES_TEXT, 0, "TEXT", MADE_SERVER(check_agent_send),
+       NULL, 0, 0, "What to send the agent of this server; if unset, the section's.",
        "server a = 10.0.0.1:80 check-agent=9000 check-agent-send=\"a\\n\"")
 OPTION("check-rise", IN_SERVER, IN_SERVER, OPT_COUNT, OPT_HIDE_ZERO, "N", MADE_SERVER(check_rise), NULL, 1,
        1000, "Consecutive passed health checks before this server is up; if unset, the section's.",
@@ -421,6 +414,11 @@ OPTION("check-fall", IN_SERVER, IN_SERVER, OPT_COUNT, OPT_HIDE_ZERO, "N", MADE_S
 OPTION("disabled", IN_SERVER, IN_SERVER, OPT_FLAG, 0, "", MADE_SERVER(disabled), NULL, 0, 0,
        "Start in maintenance: no connections and no health checks until the server is set ready.",
        "server a = 10.0.0.1:80 disabled")
+
+/* The word that only a servers line has */
+OPTION("max", IN_SET, IN_SET, OPT_COUNT, 0, "N", MADE_SERVER(max), "100", 1, 10000,
+       "Maximum servers of this set; further addresses are not used.",
+       "servers pod = dns://app.prod.svc.cluster.local:9000 max=50")
 
 /* The words of a check line and of a use-backend line */
 OPTION("send", IN_CHECK, IN_CHECK, OPT_CHECK_SEND, OPT_REPEAT, "TEXT", NO_FIELD, NULL, 0, 0,
@@ -482,11 +480,10 @@ OPTION("timeout-half-closed", BOTH_D, BOTH_D, OPT_DURATION, 0, "DURATION",
        MADE_TIMEOUT(half_closed_ns), "60s", 0, MAX_NS,
        "Idle time allowed after one side has finished sending; after a reset, time to deliver the rest.",
        "timeout-half-closed = 60s")
-OPTION("max-lifetime", BOTH_D, BOTH_D, OPT_DURATION, 0, "DURATION", MADE_TIMEOUT(max_lifetime_ns),
-       "off", 0, MAX_NS,
+OPTION("max-lifetime", BOTH_D, BOTH_D, OPT_DURATION, 0, "DURATION", MADE_TIMEOUT(max_lifetime_ns), "off", 0,
+       MAX_NS,
        "Maximum total duration of a session, however busy it is; of the frontend's and the backend's limit, "
-       "the shorter one counts.",
-       "max-lifetime = 12h")
+       "the shorter one counts.", "max-lifetime = 12h")
 OPTION("on-removed", BOTH_D, BOTH_D, OPT_CHOICE, 0, "keep|close",
        MADE_TIMEOUT_CHOICE(on_removed, CONFIG_ON_REMOVED_KEEP, CONFIG_ON_REMOVED_CLOSE), NULL, 0, 0,
        "What happens to open sessions when a reload removes this frontend, this backend or one of its "

@@ -19,6 +19,7 @@
 #include "weir/host/privileges.h"
 #include "weir/logging/logwriter.h"
 #include "weir/names/resolver.h"
+#include "weir/names/set_watch.h"
 #include "weir/reload/plan.h"
 
 /* The admin socket, or the HTTP endpoint, as its owner changes it. */
@@ -37,6 +38,7 @@ struct apply_parts {
 	struct prober *prober;
 	struct agents *agents;
 	struct resolver *resolver;
+	struct set_watches *sets;
 	struct logwriter *log; /* started */
 	const struct privileges *privileges;
 	const struct limits_facts *facts;

@@ -6,8 +6,10 @@
  * frontend by their address; targets of the log by their content. What changes nothing is KEPT: nothing is
  * done there. A server meets by the address in the file, wherever it was moved at run time; one that was
  * added at run time, by the address that it has. One that was deleted at run time stays deleted until its
- * line changes. A plan changes nothing and borrows from the new configuration and from the live objects, so
- * it is applied, or freed, before control does anything else. Control thread.
+ * line changes. A set of servers meets by its name and what it looks up; its members are beside it, KEPT
+ * without a line, CHANGED with a configuration of the plan's own, or REMOVED with their set. A plan changes
+ * nothing and borrows from the new configuration and from the live objects, so it is applied, or freed,
+ * before control does anything else. Control thread.
  */
 #ifndef WEIR_RELOAD_PLAN_H
 #define WEIR_RELOAD_PLAN_H
@@ -15,6 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "weir/balance/server_set.h"
 #include "weir/balance/tombstone.h"
 #include "weir/base/text.h"
 #include "weir/config/config.h"
@@ -32,6 +35,7 @@ struct plan_server {
 	/* That of the name, NULL = none. It is dropped with the commit, unless the server stays deleted. KEPT
 	 * with nothing else: the new configuration does not name the server. */
 	struct tombstone *tombstone;
+	struct server_set *set; /* the live set of a line `servers`, whose `live` is NULL; NULL if added */
 	bool adopted; /* CHANGED: it was added at run time, and belongs to the configuration from now on */
 };
 
@@ -43,6 +47,7 @@ struct plan_backend {
 				      * and those that it does not name; all of them ADDED or REMOVED if the
 				      * backend is */
 	size_t server_count;
+	struct config_server *members; /* owns: new configurations of members of sets */
 };
 
 struct plan_bind {
@@ -105,13 +110,15 @@ int plan_make(struct plan *p, const struct plan_input *in, char *why, size_t roo
 /* Does the server stay deleted, although the new configuration names it? */
 static inline bool plan_stays_deleted(const struct plan_server *s)
 {
-	return s->what == PLAN_KEPT && s->live == NULL && s->config != NULL;
+	return s->what == PLAN_KEPT && s->live == NULL && s->set == NULL && s->config != NULL;
 }
 
 static inline const char *plan_server_name(const struct plan_server *s)
 {
 	if (s->config != NULL)
 		return s->config->name;
+	if (s->set != NULL)
+		return s->set->config->name;
 	return s->live != NULL ? s->live->config->name : s->tombstone->config->name;
 }
 

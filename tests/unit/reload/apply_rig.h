@@ -36,6 +36,7 @@ struct apply_rig {
 	struct prober *prober;
 	struct agents *agents;
 	struct resolver *resolver;
+	struct set_watches sets;
 	struct apply_parts parts;
 	struct privileges privileges;
 	struct limits_facts facts;
@@ -109,6 +110,7 @@ static inline void apply_rig_open(const char *text)
 	rig_open_config(&rig.rig, apply_driver, apply_read(text));
 	rig.resolver = resolver_new(rig.rig.loop, &rig.rig.updates.updates, &settings, &err);
 	check(rig.resolver != NULL);
+	check(set_watches_init(&rig.sets, rig.resolver, &rig.rig.updates.updates) == 0);
 	rig.prober = prober_new(rig.rig.loop, &rig.rig.engine, &rig.rig.updates.updates, &err);
 	check(rig.prober != NULL);
 	rig.agents = agents_new(rig.rig.loop, &rig.rig.engine, &rig.rig.updates.updates, &err);
@@ -124,6 +126,7 @@ static inline void apply_rig_open(const char *text)
 		.prober = rig.prober,
 		.agents = rig.agents,
 		.resolver = rig.resolver,
+		.sets = &rig.sets,
 		.log = rig.rig.log,
 		.privileges = &rig.privileges,
 		.facts = &rig.facts,
@@ -145,6 +148,7 @@ static inline void apply_rig_close(void)
 	/* A lookup or a check that is under way ends with its owner. */
 	agents_free(rig.agents);
 	prober_free(rig.prober);
+	set_watches_stop(&rig.sets);
 	resolver_free(rig.resolver);
 	rig_close(&rig.rig);
 	echo_stop();

@@ -208,6 +208,10 @@ static inline void show_frontend(const struct plan_frontend *pf, struct text *ou
 /* What has been added or deleted at run time. */
 static inline const char *run_time_text(const struct plan_server *s)
 {
+	if (s->set != NULL)
+		return " (set)";
+	if (s->live != NULL && s->live->set != NULL)
+		return " (member)";
 	if (plan_stays_deleted(s))
 		return " (deleted)";
 	if (s->live == NULL && s->config == NULL)

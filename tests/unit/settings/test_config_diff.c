@@ -230,7 +230,7 @@ static const char *other_value(const struct option *o)
 /* The key under which a word of a line is reported. */
 static const char *reported_key(const struct option *o, char buf[static KEY_MAX])
 {
-	if ((o->sections & (IN_BIND | IN_SERVER)) != 0 ||
+	if ((o->sections & (IN_BIND | IN_SERVER | IN_SET)) != 0 ||
 	    (o->sections & (IN_GLOBAL | IN_LISTEN | IN_FRONTEND | IN_BACKEND)) != 0)
 		return o->key;
 	(void)snprintf(buf, KEY_MAX, "%.*s", (int)strcspn(o->example, " "), o->example);
@@ -263,7 +263,7 @@ static void make_pair(const struct option *o, char *before, char *after, size_t 
 		(void)snprintf(before, room, "[listen web]\n%.*s\nserver a = 10.0.0.1:80\n", (int)words,
 			       line);
 		(void)snprintf(after, room, "[listen web]\n%s\nserver a = 10.0.0.1:80\n", line);
-	} else if ((o->sections & IN_SERVER) != 0) {
+	} else if ((o->sections & (IN_SERVER | IN_SET)) != 0) {
 		(void)snprintf(before, room, "[listen web]\nbind = :80\n%.*s\n", (int)words, line);
 		(void)snprintf(after, room, "[listen web]\nbind = :80\n%s\n", line);
 	} else if ((o->sections & (IN_GLOBAL | IN_ADMIN)) != 0) {
@@ -283,7 +283,8 @@ static void make_pair(const struct option *o, char *before, char *after, size_t 
 static bool is_elsewhere(const struct option *o)
 {
 	return o->type == OPT_LATER || o->type == OPT_LOG || o->type == OPT_INCLUDE || o->type == OPT_BIND ||
-	       o->type == OPT_SERVER || o->type == OPT_BACKEND || o->type == OPT_IDLE ||
+	       o->type == OPT_SERVER || o->type == OPT_SERVERS || o->type == OPT_BACKEND ||
+	       o->type == OPT_IDLE ||
 	       (o->sections & (IN_LOG | IN_SYSLOG)) != 0;
 }
 

@@ -81,6 +81,67 @@ static void assert_errors(const char *text, size_t n)
 	unload(&l);
 }
 
+static void set_refused(const char *line, const char *wanted)
+{
+	char text[1024];
+	struct loaded l;
+
+	(void)snprintf(text, sizeof(text), "[listen web]\nbind = :80\n%s\n", line);
+	l = load_text(text);
+	if (l.config != NULL || strstr(l.said, wanted) == NULL)
+		fail_msg("'%s' is not in:\n%s\n%s", wanted, text, l.said);
+	unload(&l);
+}
+
+static void a_set_is_refused_in_words(void **state)
+{
+	(void)state;
+	set_refused("servers pod = app:80", "'app:80' is not dns://HOST:PORT or srv://NAME");
+	set_refused("servers pod = dns://", "'dns://' needs a name and a port");
+	set_refused("servers pod = dns://app", "the port is missing");
+	set_refused("servers pod = dns://app:0", "a server needs a port");
+	set_refused("servers pod = dns://10.0.0.1:80", "'10.0.0.1:80' is not a name to look up");
+	set_refused("servers pod = dns://unix:/a", "is not a name to look up");
+	set_refused("servers pod = srv://", "'srv://' needs a name");
+	set_refused("servers pod = srv://a b", "'servers' has no option 'b'");
+	set_refused("servers pod = srv://a:80", "leave out the port: SRV records have their own");
+	set_refused("servers pod = srv://a/b", "'a/b' is not a valid name");
+	set_refused("servers pod = srv://a weight=2", "the weights of a srv:// set come from its records");
+	set_refused("servers pod = dns://app:80 max=0", "'max' is 0; allowed: 1 to 10000");
+	set_refused("servers pod = dns://app:80 max=1 max=1", "'max' is given twice");
+	set_refused("servers = dns://app:80", "'servers' needs a name");
+	set_refused("server pod = app:80 max=3", "'server' has no option 'max'");
+	set_refused("servers aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa = dns://app:80",
+		       "the name of a set has at most 52 bytes");
+}
+
+static void names_that_a_set_gives_are_taken(void **state)
+{
+	(void)state;
+	set_refused("servers pod = dns://app:80\nserver pod = app:80", "server 'pod' is already defined");
+	set_refused("servers pod = dns://app:80\nserver pod12 = app:80",
+		       "'pod12' is a name that the set 'pod' gives to its servers");
+	set_refused("server pod1 = app:80\nservers pod = dns://app:80",
+		       "'pod1' is a name that the set 'pod' gives to its servers");
+	set_refused("servers pod = dns://app:80\nservers pod1 = dns://app:80",
+		       "'pod1' is a name that the set 'pod' gives to its servers");
+}
+
+static void on_empty_without_a_set_is_warned_of(void **state)
+{
+	struct loaded l = load_text("[listen web]\nbind = :80\nserver a = app:80\non-empty = drain\n");
+
+	(void)state;
+	assert_non_null(l.config);
+	assert_non_null(strstr(l.said, "'on-empty' has no effect: no server comes from a set"));
+	unload(&l);
+	l = load_text("[listen web]\nbind = :80\nservers pod = dns://app:80 backup\nserver podium = app:80\n"
+		      "on-empty = drain\n");
+	assert_non_null(l.config);
+	assert_int_equal(count_of(l.said, "warning"), 0);
+	unload(&l);
+}
+
 static void a_mistake_has_no_consequences(void **state)
 {
 	(void)state;
@@ -90,7 +151,7 @@ static void a_mistake_has_no_consequences(void **state)
 	assert_errors("[listen a]\nbind :80\nserver a = 10.0.0.1:80\n", 1);
 	assert_errors("[listen a]\nbind = :80\nserver a = 10.0.0.1\n", 1);
 	assert_errors("[listen a]\nbind = :80\nserver = 10.0.0.1:80\n", 1);
-	assert_errors("[listen a]\nbind = :80\nservers a = dns://x:80\n", 1);
+	assert_errors("[listen a]\nbind = :80\nservers a = dns://x\n", 1);
 	assert_errors("[frontend a]\nbind = :80\nuse-backend x = sni=a..b\n", 1);
 	assert_errors(
 		"[frontend a]\nbind = :80\ndefault-backend = b c\n[backend b]\nserver a = 10.0.0.1:80\n", 1);
@@ -417,6 +478,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ten_mistakes_are_ten_reports),
+		cmocka_unit_test(a_set_is_refused_in_words),
+		cmocka_unit_test(names_that_a_set_gives_are_taken),
+		cmocka_unit_test(on_empty_without_a_set_is_warned_of),
 		cmocka_unit_test(a_mistake_has_no_consequences),
 		cmocka_unit_test(sections_that_lack_something_are_named),
 		cmocka_unit_test(words_of_others_are_translated),

@@ -80,8 +80,8 @@ static void every_built_row_has_a_type_that_can_be_read(void **state)
 	(void)state;
 	for (size_t i = 0; i < option_count; i++) {
 		const struct option *o = &options[i];
-		bool by_builder = o->type == OPT_BIND || o->type == OPT_SERVER || o->type == OPT_BACKEND ||
-				  o->type == OPT_INCLUDE || o->type == OPT_ROUTE;
+		bool by_builder = o->type == OPT_BIND || o->type == OPT_SERVER || o->type == OPT_SERVERS ||
+				  o->type == OPT_BACKEND || o->type == OPT_INCLUDE || o->type == OPT_ROUTE;
 
 		if (o->type == OPT_LATER || by_builder)
 			continue;
@@ -127,7 +127,8 @@ static void every_word_of_a_choice_has_its_constant(void **state)
 }
 
 #define PROXY_LINES                                                                                          \
-	(IN_LISTEN | IN_BIND | IN_SERVER | IN_BALANCE | IN_KEEPALIVE | IN_CHECK | IN_ROUTE | IN_SNIFF)
+	(IN_LISTEN | IN_BIND | IN_SERVER | IN_SET | IN_BALANCE | IN_KEEPALIVE | IN_CHECK | IN_ROUTE |           \
+	 IN_SNIFF)
 
 /* The example of a row, in a file where it may stand. */
 static struct loaded load_example(const struct option *o)

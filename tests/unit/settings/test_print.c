@@ -80,7 +80,9 @@ static const char everything[] =
 	"redispatch = off\nresolve-interval = 250ms\n"
 	"hold-nx = 1s\nhold-timeout = 2s\nhold-refused = 3s\nhold-other = 0\nhold-obsolete = 4s\n"
 	"[frontend g]\nbind = 127.0.0.1:2\ndefault-backend = web\n"
-	"[backend app]\nserver z = ipv4@db.internal:90\nretries = 7\nmax-lifetime = 3d\n";
+	"[backend app]\nserver z = ipv4@db.internal:90\nretries = 7\nmax-lifetime = 3d\n"
+	"servers pod = dns://ipv6@app.internal:90 max=7 weight=3 maxconn=9 backup source=::1\n"
+	"servers srv = srv://_app._tcp.internal. slowstart=5s\non-empty = drain\n";
 
 static void everything_reads_back_to_the_same_snapshot(void **state)
 {
@@ -153,7 +155,7 @@ static void the_summary_counts(void **state)
 	assert_non_null(out);
 	config_print_summary(l.config, out);
 	assert_int_equal(fclose(out), 0);
-	assert_string_equal(text, "t.ini: ok (3 frontends, 3 backends, 5 servers, 0 includes, 0 warnings)\n");
+	assert_string_equal(text, "t.ini: ok (3 frontends, 3 backends, 7 servers, 0 includes, 0 warnings)\n");
 	free(text);
 	unload(&l);
 }
