@@ -2,7 +2,7 @@
  *
  * storm_load.c - clients that notice anything a reload does to them, and the server behind the proxy.
  *
- *   storm_load echo PORT...                    answers each byte with itself, on 127.0.0.1
+ *   storm_load echo [HOST:]PORT...             answers each byte with itself; HOST is 127.0.0.1 if unset
  *   storm_load clients PORT RATE STREAMS MS    until stdin ends
  *
  * The clients begin RATE short sessions a second (connect, 64 keyed bytes there and back, end) and keep
@@ -382,6 +382,24 @@ static bool echo_on(struct echo *e)
 	}
 }
 
+/* "9000" or "127.0.0.2:9000". */
+static struct sockaddr_in address_of(const char *text)
+{
+	const char *colon = strchr(text, ':');
+	const char *port = colon != NULL ? colon + 1 : text;
+	struct sockaddr_in at = {.sin_family = AF_INET,
+				 .sin_port = htons((uint16_t)strtoul(port, NULL, 10)),
+				 .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	char host[INET_ADDRSTRLEN];
+
+	if (colon == NULL)
+		return at;
+	(void)snprintf(host, sizeof(host), "%.*s", (int)(colon - text), text); /* else it is not one */
+	if (inet_pton(AF_INET, host, &at.sin_addr) != 1)
+		give_up(text);
+	return at;
+}
+
 static _Noreturn void echo(char **ports)
 {
 	const int epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -389,13 +407,11 @@ static _Noreturn void echo(char **ports)
 	int one = 1;
 
 	for (char **port = ports; *port != NULL; port++) {
-		struct sockaddr_in at = {.sin_family = AF_INET,
-					 .sin_port = htons((uint16_t)strtoul(*port, NULL, 10)),
-					 .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+		const struct sockaddr_in at = address_of(*port);
 		const int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
 		(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-		if (bind(fd, (struct sockaddr *)&at, sizeof(at)) != 0 || listen(fd, 4096) != 0)
+		if (bind(fd, (const struct sockaddr *)&at, sizeof(at)) != 0 || listen(fd, 4096) != 0)
 			give_up(*port);
 		echo_add(epoll, fd, true);
 	}
@@ -431,6 +447,6 @@ int main(int argc, char **argv)
 		echo(argv + 2);
 	if (argc == 6 && strcmp(argv[1], "clients") == 0)
 		return clients(argv + 2);
-	fprintf(stderr, "usage: storm_load echo PORT... | storm_load clients PORT RATE STREAMS MS\n");
+	fprintf(stderr, "usage: storm_load echo [HOST:]PORT... | storm_load clients PORT RATE STREAMS MS\n");
 	return 2;
 }
