@@ -54,7 +54,7 @@ struct session {
 	struct flow flows[2];
 	struct addr_brief client;
 	int64_t accepted_ns;
-	int64_t last_ns; /* when a byte last moved, in either direction; before that: when the try began */
+	int64_t last_ns; /* when a byte last moved or a side finished; before that: when the try began */
 	int64_t fixed_ns;     /* the deadline of a connect, a wait or a delivery */
 	uint32_t number;      /* among this worker's sessions, for log lines */
 	uint32_t unacked[2];  /* of each side's send queue: at the close; before that, when it seemed idle */

@@ -96,7 +96,9 @@ void session_flow_done(struct session *s, struct flow *f)
 	check(session_is_forwarding(s));
 	check(f->state == FLOW_DONE);
 	if (s->flows[!f->dir].state != FLOW_DONE) {
-		session_rearm(s); /* timeout-half-closed counts from now */
+		/* timeout-half-closed counts from now, however long nothing has moved before. */
+		s->last_ns = s->worker->loop.now_ns;
+		session_rearm(s);
 		return;
 	}
 	session_close(s, CLOSE_NORMAL);

@@ -126,6 +126,18 @@ def test_a_half_closed_session_that_is_silent_ends(weir, peers, first):
     assert ending.receive_to_end()
 
 
+def test_the_half_closed_timeout_counts_from_the_fin(weir, peers):
+    limit = 0.4 * SCALE
+    daemon, client, server, _ = open_one(
+        weir, peers, f"timeout-idle = 30s\ntimeout-half-closed = {1000 * limit:.0f}ms")
+    assert stays(lambda: True, 2 * limit)  # silent for longer than that, with both sides open
+    begin = time.monotonic()
+    client.fin()
+    assert server.receive_to_end() == "fin"
+    expect_end(daemon, begin, "timeout-half-closed", limit, limit)
+    assert client.receive_to_end()
+
+
 def test_a_half_closed_session_that_moves_bytes_goes_on(weir, peers):
     daemon, client, server, _ = open_one(
         weir, peers, f"timeout-idle = 30s\ntimeout-half-closed = {500 * SCALE:.0f}ms")
