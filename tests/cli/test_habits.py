@@ -225,7 +225,8 @@ def test_a_rule_that_cannot_be_turned_is_not_filled_in(line, tmp_path):
 
 
 TABLE = (HERE.parents[1] / "src/config/foreign.tbl.h").read_text()
-OPTIONS = (HERE.parents[1] / "include/weir/config/options.tbl.h").read_text()
+OPTIONS = "".join((HERE.parents[1] / "include/weir/config" / name).read_text()
+                  for name in ("options.tbl.h", "backend_options.tbl.h"))
 TEXT = r'"((?:[^"\\]|\\.)*)"'
 ROWS = re.findall(rf"^(FOREIGN|FOREIGN_WORD)\({TEXT},\s*{TEXT}\)$", TABLE, re.M)
 KEYS = set(re.findall(r'^(?:OPTION|LATER)\("([^"]+)"', OPTIONS, re.M))

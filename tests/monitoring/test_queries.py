@@ -99,8 +99,9 @@ def test_names_of_alerts_are_unique():
 
 
 def test_alerts_speak_of_options_and_commands_that_exist():
-    options = set(re.findall(r'(?m)^OPTION\("([\w-]+)"',
-                             metric_names.read("include/weir/config/options.tbl.h")))
+    options = {option for table in ("options.tbl.h", "backend_options.tbl.h")
+               for option in re.findall(r'(?m)^OPTION\("([\w-]+)"',
+                                        metric_names.read("include/weir/config/" + table))}
     commands = re.findall(r'(?m)^COMMAND\("([^"]+)"', metric_names.read("src/admin/commands.tbl.h"))
     verbs = set(re.findall(r'(?m)^VERB\("(\w+)"', metric_names.read("src/cli/verbs.tbl.h"))) | {"-c", "ctl"}
     for alert in queries.alerts():

@@ -307,7 +307,7 @@ def rule_option(files):
     """The reference names every option."""
     reference = "".join(f.text for f in files if f.path == "doc/reference.md")
     for f in files:
-        if f.path != "include/weir/config/options.tbl.h":
+        if not re.fullmatch(r"include/weir/config/(backend_)?options\.tbl\.h", f.path):
             continue
         for match in re.finditer(r'(?m)^OPTION\("([^"]+)"', f.text):
             if not re.search(r"(?<![\w-])%s(?![\w-])" % re.escape(match.group(1)), reference):
