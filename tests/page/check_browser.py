@@ -51,6 +51,22 @@ def check_updates(b, url):
     assert b.ask("document.querySelector('#news').hidden")
 
 
+STATE = "document.querySelector('header .state')"
+LOST = """document.title.startsWith('(!) weir') && %s.matches('.bad') && %s.textContent === 'no answer' &&
+	document.querySelector('#news').textContent.includes(': weir does not answer.')""" % (STATE, STATE)
+
+
+def check_lost(b, url):
+    """Without an answer nothing says that all is well; the next answer does."""
+    b.open(url + "list")
+    b.ask("window.known = fetch; window.fetch = () => Promise.reject(new TypeError('Failed to fetch')); 0")
+    b.wait(LOST)
+    b.ask("window.fetch = window.known; 0")
+    b.wait("document.title === '(3) weir on edge1'")
+    assert b.ask("%s.outerHTML" % STATE) == '<b class="state good">ready</b>'
+    assert b.ask("document.querySelector('#news').hidden")
+
+
 def assert_blame_adds_up(b):
     for column in (1, 3):
         *parties, total = b.ask(BLAME % column)
@@ -226,14 +242,14 @@ def main():
     with browser.Browser() as b:
         b.resize(1440, 900)
         b.hurry(10)
-        for function in (check_updates, check_top, check_sorting, check_filter, check_details, check_hostile,
-                         check_large, check_themes, check_phone):
+        for function in (check_updates, check_lost, check_top, check_sorting, check_filter, check_details,
+                         check_hostile, check_large, check_themes, check_phone):
             check(b, function, url)
         with stage.Stage(weir) as s:
             s.play()
             check(b, check_daemon, s.url)
             check(b, check_problems, s)
-        b.wait("!document.querySelector('#news').hidden")
+        b.wait(LOST)
         print("a daemon that is gone is reported: passed")
     server.shutdown()
     server.server_close()

@@ -305,11 +305,19 @@ let timer = 0;
 let lastGood = Date.now();
 let opened = null;
 
+const NO_ANSWER = "weir does not answer";
+
+/* Browsers have words of their own for this. */
+function failed() {
+	throw new Error(NO_ANSWER);
+}
+
 async function load(search) {
 	const url = location.pathname + (search ? search + "&" : "?") + "update";
-	const answer = await fetch(url, {cache: "no-store", signal: AbortSignal.timeout(WAIT_MS)});
+	const wish = {cache: "no-store", signal: AbortSignal.timeout(WAIT_MS)};
+	const answer = await fetch(url, wish).catch(failed);
 	if (!answer.ok && answer.status !== 404) throw new Error("it answers with status " + answer.status);
-	return new DOMParser().parseFromString(await answer.text(), "text/html");
+	return new DOMParser().parseFromString(await answer.text().catch(failed), "text/html");
 }
 
 function say(text) {
@@ -317,6 +325,15 @@ function say(text) {
 	news.hidden = text === "";
 	if (news.textContent !== text) news.textContent = text;
 	document.body.classList.toggle("stale", text !== "");
+}
+
+/* The head of the page and the tab, until the next good answer. */
+function showLost(state) {
+	const about = $("header [data-live]"), shown = $(".state", about);
+	shown.className = "state bad";
+	shown.textContent = state;
+	served.delete(about);
+	document.title = document.title.replace(/^(\(.*?\) )?/, "(!) ");
 }
 
 async function update() {
@@ -334,6 +351,7 @@ async function update() {
 	} catch (error) {
 		const ago = Math.round((Date.now() - lastGood) / 1000);
 		say("No update for " + ago + " s: " + error.message + ". The numbers below are old.");
+		showLost(error.message === NO_ANSWER ? "no answer" : "no update");
 	}
 }
 
