@@ -77,9 +77,11 @@ static void put_verdict(const struct page_ends *ends, struct text *out)
 {
 	const uint64_t all = page_party_of_all(ends).minute;
 	uint64_t faults = 0;
+	unsigned percent;
 
 	for (int i = 0; i < BLAMES; i++)
 		faults += page_party_is_fault((enum blame)i) ? page_party_of(ends, (enum blame)i).minute : 0;
+	percent = page_party_percent(faults, all);
 	html_raw(out, "<p class=\"verdict\" data-live=\"verdict\">");
 	if (all == 0) {
 		html_raw(out, "No session ended in the last minute.</p>\n");
@@ -92,8 +94,7 @@ static void put_verdict(const struct page_ends *ends, struct text *out)
 		html_raw(out, "<b class=\"state good\">none by a fault</b>.");
 	} else {
 		html_number(out, HTML_COUNT, faults);
-		if (page_party_percent(faults, all) > 0)
-			text_printf(out, " (%u %%)", page_party_percent(faults, all));
+		text_printf(out, percent > 0 ? " (%u %%)" : " (&lt; 1 %%)", percent);
 		put_culprit(ends, all, out);
 		html_raw(out, ".");
 	}
@@ -140,8 +141,8 @@ static void put_reasons(const struct page_ends *ends, enum blame blame, struct t
 static void put_slowed(const struct page_ends *ends, enum limited_by by, struct text *out)
 {
 	html_raw(out, "<td class=\"slow\"");
-	if (by == LIMITED_UNKNOWN) {
-		html_raw(out, "></td>");
+	if (by == LIMITED_UNKNOWN || ends->slowed[by] == 0) {
+		html_raw(out, by == LIMITED_UNKNOWN ? "></td>" : " data-v=\"0\">&ndash;</td>");
 		return;
 	}
 	text_printf(out, " data-v=\"%llu\">", (unsigned long long)ends->slowed_minute[by]);

@@ -63,6 +63,8 @@ bool page_fill_get(const struct page_survey *s, enum page_fill_id id, struct pag
 
 static void put_fill(const struct page_fill *f, struct text *out)
 {
+	const bool is_small = f->used > 0 && 100 * (double)f->used < (double)f->limit;
+
 	text_printf(out, "<tr data-key=\"fill:%s\"><th scope=\"row\" title=\"", f->id);
 	html_text(out, f->help);
 	html_raw(out, "\">");
@@ -74,8 +76,8 @@ static void put_fill(const struct page_fill *f, struct text *out)
 	}
 	html_raw(out, "</th><td class=\"meter\">");
 	page_bar_put(out, f->tone, f->percent);
-	text_printf(out, "</td><td class=\"%s\" data-v=\"%u\">%u %%</td><td class=\"of\">",
-		    page_tone_word(f->tone), f->percent, f->percent);
+	text_printf(out, "</td><td class=\"%s\" data-v=\"%u\">%s%u %%</td><td class=\"of\">",
+		    page_tone_word(f->tone), f->percent, is_small ? "&lt; " : "", f->percent);
 	if (f->form != HTML_PERCENT) {
 		html_number(out, f->form, f->used);
 		html_raw(out, " <small>of ");

@@ -50,7 +50,7 @@ static void put_extent(const struct page_problem *p, struct text *out)
 	if (p->count > PAGE_PROBLEM_NAMES_MAX)
 		text_printf(out, " and %u more", p->count - PAGE_PROBLEM_NAMES_MAX);
 	if (p->of > 1)
-		text_printf(out, " <small>%u of %u", p->count, p->of);
+		text_printf(out, " <small>%u of %u servers", p->count, p->of);
 	if (p->backends > 1)
 		text_printf(out, " in %u backends", p->backends);
 	if (p->of > 1)

@@ -133,7 +133,7 @@ static void put_history(const struct history *h, int64_t now_ns, struct text *ou
 
 	html_raw(out, "<section>\n<h2>Changes</h2>\n");
 	if (size == 0)
-		html_raw(out, "<p>None since it exists.</p>\n</section>\n");
+		html_raw(out, "<p>No changes since start.</p>\n</section>\n");
 	put_strip(h, now_ns, out);
 	if (size == 0)
 		return;

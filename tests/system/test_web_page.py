@@ -124,14 +124,14 @@ def test_problems_come_and_go(weir, peers):
         rows = re.findall(r'<tr data-key="problem:.*?</tr>', get(daemon, "/?update")[2])
         return [" ".join(re.sub(r"<[^>]*>", " ", row).split()) for row in rows]
 
-    assert len(problems()) == 1 and problems()[0].startswith("MAINT app/b 1 of 3")
+    assert len(problems()) == 1 and problems()[0].startswith("MAINT app/b 1 of 3 servers")
     daemon.ask("enable server app/b")
     wait_until(lambda: problems() == ["No problems"], "nothing is wrong")
     for server in ("a", "b", "later"):
         daemon.ask(f"set server app/{server} state maint")
     wait_until(lambda: [p.split(" app")[0] for p in problems()] == ["NO SERVER backend", "MAINT"],
                "no server is left")
-    assert "app: a , b , later 3 of 3" in problems()[1] and "over the admin socket" in problems()[1]
+    assert "app: a , b , later 3 of 3 servers" in problems()[1] and "over the admin socket" in problems()[1]
 
 
 @pytest.mark.skipif(os.stat("/proc/self/fd").st_size == 0,

@@ -309,7 +309,7 @@ static void a_server_without_changes_has_a_page(void **state)
 
 	(void)state;
 	render_server(&facts, &s, &h);
-	assert_has("None since it exists.");
+	assert_has("No changes since start.");
 	sample_history(&h, HOSTILE);
 	render_server(&facts, &s, &h);
 	assert_int_equal(count_of("<script>"), 1);

@@ -105,7 +105,7 @@ static void servers_of_many_backends_share_a_line(void **state)
 	assert_int_equal(problem_of("DRAIN", "web5")->count, 40 * 4);
 	render(&facts);
 	assert_has("<a href=\"?backend=app0&amp;server=web2\">app0/web2</a>");
-	assert_has(" and 157 more <small>160 of 1200 in 40 backends</small>");
+	assert_has(" and 157 more <small>160 of 1200 servers in 40 backends</small>");
 }
 
 static void a_server_has_since_when_and_why(void **state)
@@ -117,9 +117,9 @@ static void a_server_has_since_when_and_why(void **state)
 	render(&facts);
 	assert_has(
 		"<tr data-key=\"problem:4:DOWN:app0/web2\"><td class=\"what\"><b class=\"state bad\">DOWN</b>"
-		"</td><th scope=\"row\"><a href=\"?backend=app0&amp;server=web2\">app0/web2</a> <small>1 of 3"
-		"</small></th><td class=\"since\">1 h 23 min</td><td class=\"text\">health check failed: "
-		"connection refused</td></tr>");
+		"</td><th scope=\"row\"><a href=\"?backend=app0&amp;server=web2\">app0/web2</a> <small>1 "
+		"of 3 servers</small></th><td class=\"since\">1 h 23 min</td><td class=\"text\">health check "
+		"failed: connection refused</td></tr>");
 }
 
 static void trouble_is_found_everywhere(void **state)
@@ -264,7 +264,7 @@ static void the_verdict_names_who_is_to_blame(void **state)
 	ends.minute[CLOSE_NORMAL] = 100000;
 	ends.total[CLOSE_CLIENT_RESET] = 20;
 	put_blame(&ends);
-	assert_has("100100 sessions ended, 50 by a fault");
+	assert_has("100100 sessions ended, 50 (&lt; 1 %) by a fault");
 	assert_has("<span>&lt; 1 %</span>");
 	assert_has("<span>99 %</span>"); /* 100 % is all */
 }
@@ -279,6 +279,7 @@ static void only_parties_with_ends_have_a_row(void **state)
 	ends.total[CLOSE_CLIENT_RESET] = 1;
 	ends.slowed[LIMITED_NETWORK] = 1;
 	put_blame(&ends);
+	assert_int_equal(count_of("<td class=\"slow\" data-v=\"0\">&ndash;</td>"), 1); /* of the client */
 	assert_int_equal(count_of("<tr data-key=\"blame:"), 4);
 	assert_has("earlier: client reset the connection 1</td>");
 }
@@ -309,7 +310,7 @@ static void many_failures_of_a_minute_are_a_problem(void **state)
 static void the_rows_add_up_and_name_reasons(void **state)
 {
 	struct page_ends ends = {0};
-	char reasons[120];
+	char reasons[128];
 
 	(void)state;
 	for (int i = 0; i < CLOSE_REASONS; i++) {
@@ -322,15 +323,15 @@ static void the_rows_add_up_and_name_reasons(void **state)
 	assert_adds_up(&ends);
 	assert_int_equal(count_of("<tr data-key=\"blame:"), BLAMES + 1);
 	assert_has(" Slowed down: 17 by the server.</p>");
-	/* The two most frequent ones; here a reason is as frequent as its number says. */
 	(void)snprintf(reasons, sizeof(reasons),
-		       "internal error %d; the kernel dropped completions of io_uring %d; others ",
-		       CLOSE_INTERNAL, CLOSE_RING_LOST);
+		       "internal error %d; the kernel dropped completions of io_uring %d; others %d</td>",
+		       CLOSE_INTERNAL, CLOSE_RING_LOST, CLOSE_NO_RESOURCE + CLOSE_NO_SOCKET);
 	assert_has(reasons);
 	assert_has("<td class=\"slow\" data-v=\"17\">17 <small>of 71</small></td>");
 	memset(ends.minute, 0, sizeof(ends.minute));
 	put_blame(&ends);
-	assert_has("earlier: internal error 38001</td>");
+	(void)snprintf(reasons, sizeof(reasons), "earlier: internal error %d001</td>", CLOSE_INTERNAL);
+	assert_has(reasons);
 }
 
 /* ---- what fills up ---- */
@@ -348,6 +349,12 @@ static void a_bar_has_its_number_and_its_limit(void **state)
 		   "<td class=\"of\">1234 <small>of 20000</small></td>");
 	assert_has("120 MiB <small>of 512 MiB</small>");
 	assert_int_equal(count_of("<svg class=\"bar "), count_of("height=\"8\"></rect></svg>"));
+	facts.sessions = 1;
+	render(&facts);
+	assert_has("data-v=\"1\">&lt; 1 %</td><td class=\"of\">1 <small>of 20000</small>");
+	facts.sessions = 200;
+	render(&facts);
+	assert_has("data-v=\"1\">1 %</td><td class=\"of\">200 <small>of 20000</small>");
 	facts.sessions = 0;
 	page_survey_take(&survey, &facts);
 	assert_true(page_fill_get(&survey, PAGE_FILL_sessions, &f));
