@@ -46,6 +46,7 @@ struct page_row {
 	const char *reason;  /* why it is */
 	const char *check;   /* the last result of its health check */
 	bool is_failing;     /* it is up, but its last health checks failed */
+	bool is_echo;        /* its state only repeats that of a row of another kind */
 	uint64_t values[PAGE_COLUMNS]; /* PAGE_NO_VALUE where it has none */
 };
 

@@ -335,7 +335,7 @@ static void find_row(void *to, const struct page_row *row)
 
 	if (row->kind == PAGE_FRONTEND) {
 		/* While the process ends, all are stopped. */
-		if (row->tone != PAGE_GOOD && w->s->facts->is_ready)
+		if (row->tone != PAGE_GOOD && !row->is_echo && w->s->facts->is_ready)
 			add_row(w, PROBLEM_FRONTEND, row->tone, row->state, row, why_of(row));
 		return;
 	}

@@ -116,6 +116,21 @@ static int64_t since_s(const struct objects *all, int64_t changed_ns)
 	return (all->now_ns - (changed_ns != 0 ? changed_ns : all->ctx->started_ns)) / NS_PER_SEC;
 }
 
+/* True if its default backend has no usable server; routes may still lead to others. */
+static bool take_lost_backend(const struct objects *all, struct made_row *m, const struct frontend *fe)
+{
+	const struct backend *b = fe->settings->backend;
+
+	if (b == NULL || b->usable > 0)
+		return false;
+	m->row.since_s = since_s(all, b->changed_ns);
+	m->row.is_echo = true;
+	set_state(m, "NO SERVER", fe->config->route_count > 0 ? PAGE_WARN : PAGE_BAD, "");
+	(void)snprintf(m->reason, sizeof(m->reason), "backend %s has no usable server",
+		       b->config->name); /* it fits */
+	return true;
+}
+
 /* When it became full, or the daemon began to stop, is not known. */
 static void take_frontend_state(const struct objects *all, struct made_row *m, const struct frontend *fe)
 {
@@ -133,6 +148,8 @@ static void take_frontend_state(const struct objects *all, struct made_row *m, c
 		set_state(m, "AWAY", PAGE_BAD, "a server is up, but an address cannot be opened again");
 	else if (fe->is_away)
 		set_state(m, "AWAY", PAGE_BAD, "no server is up, so its addresses are closed");
+	else if (take_lost_backend(all, m, fe))
+		return;
 	else if (full)
 		set_state(m, "FULL", PAGE_WARN, "maxconn is reached: new clients wait");
 	else

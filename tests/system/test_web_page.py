@@ -132,6 +132,7 @@ def test_problems_come_and_go(weir, peers):
     wait_until(lambda: [p.split(" app")[0] for p in problems()] == ["NO SERVER backend", "MAINT"],
                "no server is left")
     assert "app: a , b , later 3 of 3 servers" in problems()[1] and "over the admin socket" in problems()[1]
+    assert "backend app has no usable server" in row(get(daemon, "/?update")[2], "f:app")
 
 
 @pytest.mark.skipif(os.stat("/proc/self/fd").st_size == 0,

@@ -87,6 +87,8 @@ static int setup(void **state)
 	make_server_up(engine.backends[0]->servers[0]);
 	make_server_up(engine.backends[0]->servers[1]);
 	make_server_up(engine.backends[1]->servers[0]);
+	engine.backends[0]->usable = 2;
+	engine.backends[1]->usable = 1;
 	memset(&probe, 0, sizeof(probe));
 	reason_not_ready = NULL;
 	ctx = (struct web_context){.engine = &engine, .driver = "epoll", .started_ns = 1000 * NS_PER_SEC,
@@ -242,6 +244,12 @@ static void a_frontend_says_why_it_takes_no_clients(void **state)
 	show();
 	assert_row("f:in", "a server is up, but");
 	fe->is_away = fe->is_shut = false;
+	engine.backends[0]->usable = 0;
+	engine.backends[0]->changed_ns = 1080 * NS_PER_SEC;
+	show();
+	assert_row("f:in", "<b class=\"state bad\">NO SERVER</b> <small>20 s</small>");
+	assert_row("f:in", "<td class=\"text\">backend app has no usable server</td>");
+	assert_null(strstr(page.bytes, "problem:2:")); /* that of the backend is enough */
 	all.stopping = true;
 	reason_not_ready = "draining";
 	show();
