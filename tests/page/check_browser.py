@@ -46,6 +46,7 @@ def check_updates(b, url):
     b.ask(SCROLL)
     b.wait("document.querySelectorAll('main tbody .spark .line').length > 20")
     b.wait("/B\\/s$/.test(document.querySelector('tr[data-key=\"f:public\"] .per')?.textContent)")
+    assert b.ask(STRUCK) == []
     assert b.ask("window.kept.isConnected")
     assert int(b.ask("document.querySelector('main [data-live=bytes_to_client]').dataset.v")) > int(before)
     assert b.ask("document.querySelector('#news').hidden")
@@ -91,6 +92,40 @@ def check_top(b, url):
     b.open(url + "calm")
     assert b.ask(PROBLEMS) == ["No problems"]
     assert b.ask("document.title") == "weir on edge1"
+
+
+# How far the head of the table and the row of the last backend are from where they are to stay.
+STAYS = """(() => {
+	const table = document.querySelector('main .backends table');
+	const top = (element) => element.getBoundingClientRect().top;
+	const head = table.tHead.rows[0].cells[0], last = [...table.querySelectorAll('tr.backend')].at(-1);
+	const under = top(last.cells[0]) - head.getBoundingClientRect().bottom;
+	return [Math.max(0, top(table.parentElement)) - top(head), under];
+})()"""
+
+
+def check_scrolling(b, url):
+    """The head of the table and the backend stay in view, with all columns too."""
+    for width in (1000, 1440, 1920):
+        b.resize(width, 500)
+        b.open(url + "large")
+        b.wait("document.querySelector('#tools .wide')")
+        for columns in ("usual", "all"):
+            b.ask("document.querySelector('main .backends tbody:last-child tr:last-child')"
+                  ".scrollIntoView({block: 'end'})")
+            assert all(-4 <= gap <= 2 for gap in b.ask(STAYS)), (width, columns, b.ask(STAYS))
+            wide = b.ask("document.documentElement.scrollWidth")
+            assert wide <= width, "with %s columns, %d pixels wide of %d" % (columns, wide, width)
+            b.ask("document.querySelector('#tools .wide').click()")
+    b.resize(1440, 900)
+
+
+# Texts of cards that a line runs through.
+STRUCK = """[...document.querySelectorAll('main .cards div')].filter((card) => {
+	const line = card.querySelector('.spark')?.getBoundingClientRect();
+	return line && [...card.querySelectorAll('dt, dd > :not(.spark)')].some((text) =>
+		text.getBoundingClientRect().bottom > line.top + 1);
+}).map((card) => card.textContent)"""
 
 
 def check_sorting(b, url):
@@ -171,6 +206,8 @@ def check_phone(b, url):
     b.resize(390, 844, mobile=True)
     for page in ("list", "trouble"):
         b.open(url + page)
+        b.wait("document.querySelector('main .cards .rated') && document.querySelector('main .cards .spark')")
+        assert b.ask(STRUCK) == []
         wide = b.ask("document.documentElement.scrollWidth")
         assert wide <= 390, "the page %s is %d pixels wide on a phone" % (page, wide)
     b.resize(1440, 900)
@@ -243,7 +280,7 @@ def main():
         b.resize(1440, 900)
         b.hurry(10)
         for function in (check_updates, check_lost, check_top, check_sorting, check_filter, check_details,
-                         check_hostile, check_large, check_themes, check_phone):
+                         check_scrolling, check_hostile, check_large, check_themes, check_phone):
             check(b, function, url)
         with stage.Stage(weir) as s:
             s.play()
