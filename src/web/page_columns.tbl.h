@@ -21,7 +21,8 @@ PAGE_COLUMN(queue_limit, "Queue limit", COUNT, BS, WIDE, "maximum clients waitin
 PAGE_COLUMN(queue_us, "Wait", TIME, BS, WIDE, "average time in the queue, over the last 1024 sessions")
 PAGE_COLUMN(connect_us, "Connect", TIME, BS, ALWAYS, "average time to connect, over the last 1024 sessions")
 PAGE_COLUMN(session_us, "Duration", TIME, BS, WIDE, "average duration of the last 1024 sessions")
-PAGE_COLUMN(failures, "Failed", TROUBLE, BS, ALWAYS, "connects that failed")
+PAGE_COLUMN(failures, "Failed", TROUBLE, BS, ALWAYS,
+            "connects that failed, and sessions aborted by the server")
 PAGE_COLUMN(retries, "Retries", TROUBLE, BS, WIDE, "connects retried after a failure")
 PAGE_COLUMN(redispatches, "Moved", COUNT, BS, WIDE, "connects retried on another server")
 PAGE_COLUMN(client_aborts, "Client aborts", COUNT, BS, WIDE, "sessions aborted by the client")

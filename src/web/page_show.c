@@ -250,7 +250,7 @@ static void make_server(const struct objects *all, const struct backend *b, cons
 	if (limit > 0)
 		values[PAGE_limit] = limit;
 	values[PAGE_total] = counter_get(&s->total);
-	values[PAGE_failures] = counter_get(&s->failures);
+	values[PAGE_failures] = counter_get(&s->failures) + sum->server_aborts;
 	values[PAGE_retries] = sum->retries;
 	values[PAGE_redispatches] = sum->redispatches;
 	values[PAGE_weight] = server_weight_in_effect(s);
@@ -293,7 +293,7 @@ static void make_backend(const struct objects *all, const struct backend *b, str
 	take_times(m, own);
 	take_queue(m, &b->queue.waiting_any, &b->queue.waiting_max);
 	values[PAGE_total] = own->total;
-	values[PAGE_failures] = sum.totals.failures;
+	values[PAGE_failures] = sum.totals.failures + own->server_aborts;
 	values[PAGE_retries] = sum.tally.retries;
 	values[PAGE_redispatches] = sum.tally.redispatches;
 	values[PAGE_probe_downs] = sum.totals.probe_downs;

@@ -6,6 +6,7 @@
 const PERIOD_MS = 2000;
 const FIRST_MS = 1000;
 const WAIT_MS = 8000;
+const FAULT_MS = 60000;
 const POINTS = 60;
 const POINTS_LEAST = 15;
 const SVG = "http://www.w3.org/2000/svg";
@@ -167,13 +168,22 @@ function isInView(row) {
 	return inView.has(row);
 }
 
+/* When the sessions of a row last failed. */
+const faults = new WeakMap();
+
+function hasFault(row) {
+	return faults.has(row) && performance.now() - faults.get(row) < FAULT_MS;
+}
+
 /* Numbers that have grown are marked, if they count trouble. */
 function patchRow(row, fresh, ids, stepS) {
 	const before = [...row.cells].map(valueOf);
 	[...row.cells].forEach((cell, i) => {
 		const trouble = fresh.cells[i].classList.contains("t");
 		replaceIn(cell, fresh.cells[i]);
-		cell.classList.toggle("hot", trouble && valueOf(cell) > before[i]);
+		const grown = trouble && valueOf(cell) > before[i];
+		cell.classList.toggle("hot", grown);
+		if (grown && ids[i] === "failures") faults.set(row, performance.now());
 	});
 	ids.forEach((id, i) => {
 		if (LINES.has(id)) measure(row.cells[i], id, row.dataset.key, before[i], stepS, isInView(row));
@@ -279,7 +289,7 @@ const filter = {text: "", trouble: false};
 
 /* Does the row contain each word: of its name, address, state or reason? */
 function isWanted(row) {
-	if (filter.trouble && !$(".state.bad, .state.warn, .state.off", row)) return false;
+	if (filter.trouble && !$(".state.bad, .state.warn, .state.off", row) && !hasFault(row)) return false;
 	const text = (row.dataset.key + " " + row.textContent).toLowerCase();
 	return filter.text.split(" ").every((word) => text.includes(word));
 }
@@ -462,7 +472,7 @@ function makeTools() {
 	const tools = $("#tools");
 	wide.classList.add("wide");
 	tools.append(search,
-		pressButton("Not up", "show only what is not up", (on) => {
+		pressButton("Not up", "show only what is not up, or failed in the last minute", (on) => {
 			filter.trouble = on;
 			applyFilter();
 		}),

@@ -97,6 +97,8 @@ static inline void sample_server(const struct sample *s, unsigned backend, unsig
 		r->row.state = "DRAIN";
 		r->row.tone = PAGE_WARN;
 		(void)snprintf(r->reason, sizeof(r->reason), "set by the administrator%s", s->suffix);
+	} else if (number % 7 == 4) {
+		r->row.values[PAGE_failures] = 5 + s->tick; /* it is up, but sessions fail */
 	}
 }
 

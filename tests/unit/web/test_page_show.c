@@ -162,7 +162,9 @@ static void each_object_has_its_row(void **state)
 	atomic_store(&s->queued, 5);
 	atomic_store(&engine.backends[0]->queue.waiting_any, 2);
 	atomic_store(&s->total, 1717);
-	atomic_store(&s->failures, 21);
+	atomic_store(&s->failures, 19);
+	sum_of(s->slot)->server_aborts = 2;
+	sum_of(engine.backends[0]->slot)->server_aborts = 2;
 	sum_of(s->slot)->bytes_to_client = 5000;
 	sum_of(s->slot)->bytes_spliced = 4000;
 	sum_of(frontend_by_hand(&engine, 0)->slot)->rate = 19;
