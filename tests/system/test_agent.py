@@ -294,9 +294,11 @@ def test_an_endless_answer_is_cut(weir):
             sock.sendall(b"x" * 65536)
     endless = Service(flood)
     silent = Service()
-    daemon = lasting(weir("[listen l]\nbind = 127.0.0.1:0\ncheck-agent-interval = 50ms\n"
+    # Their questions take as long as the interval: they begin once the descriptors have been counted.
+    daemon = lasting(weir("[listen l]\nbind = 127.0.0.1:0\ncheck-agent-interval = 1h\n"
                           f"server s = 127.0.0.1:9 check-agent={endless.port}\n"
                           f"server t = 127.0.0.1:9 check-agent={silent.port}\n"))
+    daemon.reload("check-agent-interval = 1h", "check-agent-interval = 50ms", words=())
     wait_row(daemon, "s", status="no check", agent_status=r"(\* )?L7TOUT", last_agt="Ignoring incomplete.*")
     wait_row(daemon, "t", status="no check", agent_status=r"(\* )?L7TOUT", last_agt="no answer")
     wait_until(lambda: len(endless.ends) >= 3, "it is asked again")
