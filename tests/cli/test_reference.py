@@ -32,7 +32,8 @@ def test_a_page_has_the_table_between_its_marks(style):
 
 
 def test_every_key_of_the_table_is_on_the_page():
-    table = "".join(read("include/weir/config/" + name) for name in ("options.tbl.h", "backend_options.tbl.h"))
+    table = "".join(read("include/weir/config/" + name)
+                    for name in ("options.tbl.h", "backend_options.tbl.h"))
     keys = re.findall(r'^(?:OPTION|LATER)\("([^"]+)"', table, re.M)
     page = reference("markdown")
     assert len(keys) > 60
