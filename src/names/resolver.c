@@ -74,12 +74,45 @@ static void stop_lookup(struct resolver *r)
 	ev_async_stop(r->loop, &r->wake);
 }
 
-void resolver_trim(struct resolver *r)
+static void add_counts(struct name_server_counts *to, const struct name_server_counts *from)
 {
-	if (r->used || r->watches > 0)
-		return;
+#define NAME_SERVER_COUNT(member, word, help) to->member += from->member;
+#include "weir/stats/name_server_counts.tbl.h"
+#undef NAME_SERVER_COUNT
+}
+
+/* What it has counted stays: totals never fall. */
+static void stop_dns(struct resolver *r)
+{
+	struct name_server_counts totals;
+
+	dns_read_totals(r->dns, &totals);
+	add_counts(&r->counts_before, &totals);
 	dns_free(r->dns);
 	r->dns = NULL;
+}
+
+static void on_no_watch(struct ev_loop *loop, struct ev_timer *timer, int revents)
+{
+	struct resolver *r = timer->data;
+
+	(void)loop;
+	(void)revents;
+	if (r->watches == 0 && r->dns != NULL)
+		stop_dns(r);
+}
+
+void resolver_trim(struct resolver *r)
+{
+	if (r->watches > 0)
+		return;
+	if (r->used) {
+		/* The last watch may have ended in its answer, which DNS is still giving. */
+		ev_timer_start(r->loop, &r->no_watch);
+		return;
+	}
+	if (r->dns != NULL)
+		stop_dns(r);
 	if (r->lookup != NULL)
 		stop_lookup(r);
 }
@@ -133,6 +166,8 @@ struct resolver *resolver_new(struct ev_loop *loop, struct server_updates *u,
 	resolver_configure(r, settings->global);
 	ev_async_init(&r->wake, on_wake);
 	r->wake.data = r;
+	ev_timer_init(&r->no_watch, on_no_watch, 0., 0.);
+	r->no_watch.data = r;
 	*err = named_servers_begin(r, u);
 	if (!*err)
 		return r;
@@ -154,6 +189,7 @@ void resolver_free(struct resolver *r)
 		return;
 	named_servers_end(r);
 	check(r->watches == 0);
+	ev_timer_stop(r->loop, &r->no_watch);
 	r->used = false;
 	resolver_trim(r);
 	hosts_file_free(&r->hosts);
@@ -185,6 +221,8 @@ void resolver_publish_dns(void *resolver, figure_report *report, void *to)
 
 	if (r != NULL && r->dns != NULL)
 		dns_read_totals(r->dns, &totals);
+	if (r != NULL)
+		add_counts(&totals, &r->counts_before);
 #define NAME_SERVER_COUNT(member, word, help) report(to, row++, totals.member);
 #include "weir/stats/name_server_counts.tbl.h"
 #undef NAME_SERVER_COUNT

@@ -25,11 +25,13 @@ struct resolver {
 	struct lookup *lookup;       /* owns; NULL while there has been no name */
 	struct ev_async wake;        /* the lookup thread has an answer */
 	struct dns *dns;             /* owns; the same, and NULL in a build without c-ares */
+	struct name_server_counts counts_before; /* of DNS when there were names before */
 	enum config_resolver choice; /* between the two */
 	struct config_resolvers servers;
 	struct hosts_file hosts;
 	const char *hosts_path;
 	size_t watches;              /* that exist */
+	struct ev_timer no_watch;    /* ends DNS soon after the last of them */
 	bool used;                   /* a name was looked up */
 	uint64_t lookups;            /* ended, and how many of these failed */
 	uint64_t failed;
@@ -51,7 +53,7 @@ struct name_watch *name_watch_blank(struct resolver *r, int *err);
 void name_watch_set(struct name_watch *w, const struct name_wish *wish);
 /* The lookup thread has answers. */
 void name_watch_take_answers(struct resolver *r);
-/* Ends the thread and DNS if no watch needs them, or did. */
+/* Ends DNS if there is no watch, and the thread if there never was a lookup. */
 void resolver_trim(struct resolver *r);
 /* Starts them if there are none. 0 or -errno. */
 int resolver_ready(struct resolver *r);
