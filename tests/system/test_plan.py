@@ -147,7 +147,8 @@ BACK_ONLY = {"balance", "retries", "redispatch", "resolve-interval", "check", "c
              "check-agent-interval", "check-agent-send", "check-share", "check-fast",
              "check-down", "check-timeout", "check-rise", "check-fall", "observe", "on-marked-down", "drain",
              "allbackups", "panic", "maxqueue", "timeout-queue", "send-proxy", "timeout-connect",
-             "timeout-server", "hold-nx", "hold-timeout", "hold-refused", "hold-other", "hold-obsolete"}
+             "timeout-server", "hold-nx", "hold-timeout", "hold-refused", "hold-other", "hold-obsolete",
+             "on-empty"}
 
 
 def differing(a, b, ignored=()):
