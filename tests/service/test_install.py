@@ -18,7 +18,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build/package"
 # What the binary itself names; libmicrohttpd of Debian brings a library for TLS, which is not used.
-LIBRARIES = {"libc.so.6", "libev.so.4", "libinih.so.1", "libm.so.6", "liburing.so.2", "libmicrohttpd.so.12"}
+LIBRARIES = {"libc.so.6", "libev.so.4", "libinih.so.1", "libm.so.6", "liburing.so.2", "libmicrohttpd.so.12",
+             "libcares.so.2"}
 TREE = {
     "etc/weir/weir.ini", "usr/bin/weir", "usr/lib/systemd/system/weir.service",
     "usr/lib/sysusers.d/weir.conf", "usr/lib/tmpfiles.d/weir.conf",
