@@ -504,11 +504,13 @@ def test_the_name_is_in_the_log_and_in_show_sess(weir, peers, folder):
 
 def test_explain_follows_a_client_by_its_hello(weir, peers):
     daemon, _ = start(weir, peers, ("named = sni=*.example.com", "proto = alpn=h2"), sniff=f"tls {LONG}")
+    every_word = f"port={daemon.address('f').port} sni=a.example.com alpn=h2"
     ask = "explain listener=f client=192.0.2.1"
     assert "result: the client goes to named/a\n" in daemon.ask(f"{ask} sni=A.example.com.")
     assert "'sni' does not cover the name\n" in daemon.ask(f"{ask} sni=example.com")
     assert "result: the client goes to proto/a\n" in daemon.ask(f"{ask} sni=none alpn=h2")
     assert "the client offers no protocol of 'alpn'\n" in daemon.ask(f"{ask} alpn=h3")
+    assert "goes to named/a\n" in daemon.ask(f"{ask} {every_word}")
     assert "sends no TLS hello" in daemon.ask(ask) and "goes to rest/a\n" in daemon.ask(ask)
     assert "'sni' is not a server name" in daemon.ask(f"{ask} sni=*.example.com")
 
