@@ -73,7 +73,7 @@ def test_a_silent_resolver_delays_neither_start_nor_service_nor_stop(network, we
                                                f'mount --bind {conf} /etc/resolv.conf && '
                                                'exec "$0" "$@"'])
     took = time.monotonic() - begin
-    assert took < AT_ONCE, f"the start took {took:.2f} s"
+    assert took < 2 * AT_ONCE, f"the start took {took:.2f} s"
     serve(peers, daemon.address("l"), listener, socket_maker=network.socket)
     hole.settimeout(PATIENCE)
     assert hole.recv(512), "the resolver was never asked"
@@ -81,4 +81,4 @@ def test_a_silent_resolver_delays_neither_start_nor_service_nor_stop(network, we
     begin = time.monotonic()
     assert daemon.terminate() == 0
     took = time.monotonic() - begin
-    assert took < AT_ONCE, f"the stop took {took:.2f} s"
+    assert took < 2 * AT_ONCE, f"the stop took {took:.2f} s"
