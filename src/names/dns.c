@@ -87,17 +87,10 @@ static void name_it(struct name_server *s)
 	(void)snprintf(s->view.name, sizeof(s->view.name), "%.*s", NAME_SERVER_NAME_MAX - 1, text);
 }
 
-static void add_counts(struct name_server_counts *to, const struct name_server_counts *from)
-{
-#define NAME_SERVER_COUNT(member, word, help) to->member += from->member;
-#include "weir/stats/name_server_counts.tbl.h"
-#undef NAME_SERVER_COUNT
-}
-
 static void server_free(struct dns *d, struct name_server *s)
 {
 	dns_channel_close(&s->channel);
-	add_counts(&d->left_counts, &s->view.counts);
+	name_server_counts_add(&d->left_counts, &s->view.counts);
 	list_remove(&s->link);
 	free(s);
 }
@@ -272,9 +265,9 @@ void dns_read_totals(const struct dns *d, struct name_server_counts *totals)
 {
 	*totals = d->left_counts;
 	for (unsigned i = 0; i < d->server_count; i++)
-		add_counts(totals, &d->servers[i]->view.counts);
+		name_server_counts_add(totals, &d->servers[i]->view.counts);
 	for (const struct list *l = d->left.next; l != &d->left; l = l->next)
-		add_counts(totals, &list_entry(l, struct name_server, link)->view.counts);
+		name_server_counts_add(totals, &list_entry(l, struct name_server, link)->view.counts);
 }
 
 /* What a reply means: for the question, and for the count. */

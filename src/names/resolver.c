@@ -74,20 +74,13 @@ static void stop_lookup(struct resolver *r)
 	ev_async_stop(r->loop, &r->wake);
 }
 
-static void add_counts(struct name_server_counts *to, const struct name_server_counts *from)
-{
-#define NAME_SERVER_COUNT(member, word, help) to->member += from->member;
-#include "weir/stats/name_server_counts.tbl.h"
-#undef NAME_SERVER_COUNT
-}
-
 /* What it has counted stays: totals never fall. */
 static void stop_dns(struct resolver *r)
 {
 	struct name_server_counts totals;
 
 	dns_read_totals(r->dns, &totals);
-	add_counts(&r->counts_before, &totals);
+	name_server_counts_add(&r->counts_before, &totals);
 	dns_free(r->dns);
 	r->dns = NULL;
 }
@@ -222,7 +215,7 @@ void resolver_publish_dns(void *resolver, figure_report *report, void *to)
 	if (r != NULL && r->dns != NULL)
 		dns_read_totals(r->dns, &totals);
 	if (r != NULL)
-		add_counts(&totals, &r->counts_before);
+		name_server_counts_add(&totals, &r->counts_before);
 #define NAME_SERVER_COUNT(member, word, help) report(to, row++, totals.member);
 #include "weir/stats/name_server_counts.tbl.h"
 #undef NAME_SERVER_COUNT

@@ -22,6 +22,15 @@ struct name_server_counts {
 #undef NAME_SERVER_COUNT
 };
 
+/* Adds each count of `from`. */
+static inline void name_server_counts_add(struct name_server_counts *to,
+					  const struct name_server_counts *from)
+{
+#define NAME_SERVER_COUNT(member, word, help) to->member += from->member;
+#include "weir/stats/name_server_counts.tbl.h"
+#undef NAME_SERVER_COUNT
+}
+
 struct name_server_view {
 	char name[NAME_SERVER_NAME_MAX]; /* its address, with the port unless it is 53 */
 	struct name_server_counts counts;
