@@ -28,9 +28,12 @@ static inline int teardown(void **state)
 
 static inline size_t count_of(const char *text)
 {
+	const char *const end = page.bytes + page.len;
+	const size_t len = strlen(text);
 	size_t n = 0;
 
-	for (const char *at = page.bytes; (at = strstr(at, text)) != NULL; at += strlen(text))
+	/* Unlike strstr(), it does not read the rest of the page each time under ASan. */
+	for (const char *at = page.bytes; (at = memmem(at, (size_t)(end - at), text, len)) != NULL; at += len)
 		n++;
 	return n;
 }
