@@ -288,6 +288,11 @@ void sock_nodelay(int fd)
 	(void)set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1);
 }
 
+void sock_send_at_once(int fd, int bytes)
+{
+	(void)set_int(fd, SOL_SOCKET, SO_SNDBUF, bytes);
+}
+
 void sock_harden(int fd)
 {
 	const struct linger hard = {.l_onoff = 1, .l_linger = 0};

@@ -7,10 +7,13 @@
 #include "objects.h"
 
 #include <ctype.h>
+#include <sched.h>
 
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
 #include "weir/stats/backend_sum.h"
+
+#define OBJECTS_AT_ONCE 64 /* some 30 us */
 
 /* ---- values of the table ---- */
 
@@ -200,7 +203,15 @@ static struct object begin(const struct objects *all, enum wish_scope scope, uin
 			       .wall_ns = all->wall_ns};
 }
 
-static void use_servers(const struct objects *all, const struct backend *b,
+/* Text about thousands of servers takes milliseconds. A worker that wakes up on the same CPU would have to
+ * wait until the scheduler takes it from control. */
+static void let_workers_run(size_t *used)
+{
+	if (++*used % OBJECTS_AT_ONCE == 0)
+		(void)sched_yield(); /* cannot fail on Linux */
+}
+
+static void use_servers(const struct objects *all, const struct backend *b, size_t *used,
 			void (*use)(void *arg, const struct object *o), void *arg)
 {
 	for (size_t i = 0; i < b->server_count; i++) {
@@ -210,6 +221,7 @@ static void use_servers(const struct objects *all, const struct backend *b,
 		o.s = b->servers[i];
 		if (!all->no_maint || object_state(&o) != SERVER_MAINT)
 			use(arg, &o);
+		let_workers_run(used);
 	}
 }
 
@@ -217,6 +229,7 @@ void objects_foreach(const struct objects *all, enum wish_scope scope,
 		     void (*use)(void *arg, const struct object *o), void *arg)
 {
 	const struct engine *e = all->ctx->engine;
+	size_t used = 0;
 
 	if (scope == SCOPE_FRONTEND) {
 		entries_foreach_frontend(&e->entries, fe) {
@@ -224,17 +237,19 @@ void objects_foreach(const struct objects *all, enum wish_scope scope,
 
 			o.fe = fe;
 			use(arg, &o);
+			let_workers_run(&used);
 		}
 		return;
 	}
 	for (size_t i = 0; i < e->backend_count; i++) {
 		if (scope == SCOPE_SERVER) {
-			use_servers(all, e->backends[i], use, arg);
+			use_servers(all, e->backends[i], &used, use, arg);
 		} else {
 			struct object o = begin(all, scope, e->backends[i]->slot);
 
 			o.b = e->backends[i];
 			use(arg, &o);
+			let_workers_run(&used);
 		}
 	}
 }

@@ -16,11 +16,14 @@
 #include "weir/base/log.h"
 #include "weir/engine/histograms.h"
 #include "weir/net/netset.h"
+#include "weir/net/sock.h"
 #include "weir/sys/sys.h"
 #include "web_parts.h"
 
 #define ACCEPTS_AT_ONCE 16
 #define ACCEPT_RETRY_S	0.1
+/* An answer of megabytes at once would take milliseconds, in which no worker runs on this CPU. */
+#define SEND_AT_ONCE (128 << 10)
 
 /* ---- who may connect ---- */
 
@@ -67,10 +70,12 @@ static int take_client(struct web *w)
 		return fd == -ECONNABORTED ? 0 : fd;
 	if (!addr_is_unix(&w->socket->addr))
 		addr_to_brief((struct sockaddr *)&sa, len, &brief);
-	if (is_allowed(w, &brief))
+	if (is_allowed(w, &brief)) {
+		sock_send_at_once(fd, SEND_AT_ONCE);
 		http_take(w->http, fd, (struct sockaddr *)&sa, len);
-	else
+	} else {
 		refuse(w, fd, &brief);
+	}
 	return 0;
 }
 

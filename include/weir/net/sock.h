@@ -121,6 +121,10 @@ void sock_ack_now(int fd);
 /* TCP_NODELAY. A failure costs latency, never a byte, and is ignored. */
 void sock_nodelay(int fd);
 
+/* SO_SNDBUF: one write(2) to the socket takes not many more bytes than these, and so only as long: the kernel
+ * may let nobody else run on the CPU in the middle of it. A failure costs only that and is ignored. */
+void sock_send_at_once(int fd, int bytes);
+
 /* Makes the following close(2) of a TCP socket a reset that drops the contents of its queues. */
 void sock_harden(int fd);
 

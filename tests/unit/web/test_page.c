@@ -34,8 +34,8 @@ static bool tag_is(const struct tag *t, const char *name)
 	return strlen(name) == t->name_len && memcmp(t->name, name, t->name_len) == 0;
 }
 
-/* The next tag; within it, quotes are paired and values are in quotes. Under ASan, strchr() and strspn() would
- * read the rest of the page each time. */
+/* The next tag; within it, quotes are paired and values are in quotes. Under ASan, strchr() and strspn()
+ * would read the rest of the page each time. */
 static bool next_tag(const char *at, struct tag *t)
 {
 	bool quoted = false;
