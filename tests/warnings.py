@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """warnings.py BUILD - has the compiler of that build directory look for warnings, and make nothing.
 
-Much cheaper than a build. Warnings that depend on the optimization do not come. Prints what the compiler says,
-and how many files it read; exit code 1 if it refused one.
+Much cheaper than a build. Warnings that depend on the optimization do not come. Prints what the compiler
+says, and how many files it read; exit code 1 if it refused one.
 """
 
 import concurrent.futures
@@ -22,8 +22,8 @@ def read_one(entry):
             words.pop(0)
         elif word != "-MD":
             command.append(word)
-    done = subprocess.run(command + ["-fsyntax-only"], cwd=entry["directory"], capture_output=True, text=True,
-                          check=False)
+    command.append("-fsyntax-only")
+    done = subprocess.run(command, cwd=entry["directory"], capture_output=True, text=True, check=False)
     sys.stdout.write(done.stdout + done.stderr)
     return done.returncode == 0
 
@@ -34,7 +34,7 @@ def main():
     made = [entry["file"] for entry in entries
             if not os.path.exists(os.path.join(entry["directory"], entry["file"]))]
     if made:
-        subprocess.run(["ninja", "-C", sys.argv[1], *sorted(set(made))], stdout=subprocess.DEVNULL, check=True)
+        subprocess.run(["ninja", "-C", sys.argv[1], *set(made)], stdout=subprocess.DEVNULL, check=True)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         good = list(pool.map(read_one, entries))
     print("%d files read, %d refused" % (len(good), good.count(False)))

@@ -188,7 +188,7 @@ int limits_plan(const struct limits_facts *facts, const struct limits_wish *wish
 	uint64_t taken = (uint64_t)wish->endpoints + wish->locks +
 			 (uint64_t)LIMITS_FDS_PER_WORKER * wish->workers +
 			 (uint64_t)LIMITS_FDS_PER_LOG * wish->logs + wish->probes + wish->web +
-			 wish->held + LIMITS_RESERVED_FDS;
+			 wish->names + wish->held + LIMITS_RESERVED_FDS;
 	/* Counts are ints in the kernel and in engine_limits. */
 	uint64_t fds = min_u64(facts->fds, INT32_MAX);
 	uint64_t allowed;
@@ -350,6 +350,7 @@ struct limits_wish limits_wish_of(const struct config *c, unsigned endpoints, un
 		.locks = count_locks(c),
 		.workers = workers,
 		.probes = limits_count_probes(c),
+		.names = limits_count_names(c) > 0 ? LIMITS_FDS_NAMES : 0,
 		.web = g->stats.addr.kind != ADDR_NONE ? CONFIG_STATS_CLIENTS_MAX + LIMITS_FDS_WEB : 0,
 		.logs = (unsigned)c->global.log_count,
 		.held = limits_count_held(c, workers),

@@ -771,6 +771,15 @@ def test_a_probe_names_what_fails_and_is_bounded(background, server, folder, clo
     assert took < 5 + 2 + 3 * SCALE
 
 
+def test_a_probe_tells_which_set_needs_dns(background, server):
+    config = background.config(server, more="resolver = system\n")
+    with open(config, "a", encoding="utf-8") as f:
+        f.write("servers x = srv://_a._tcp.example.test\n")
+    got = run("check", "--probe", config)
+    assert got.returncode == 3
+    assert re.search("^resolver +global +FAILED +srv:// of the set 'x' .* need DNS", got.stdout, re.M), got
+
+
 # hatop and its kind.
 
 def test_a_prompt_serves_command_after_command(weir, peers):

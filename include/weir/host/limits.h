@@ -15,9 +15,10 @@
 #include "weir/engine/engine.h"
 #include "weir/host/cgroup.h"
 
-/* Descriptors not used by sessions: standard streams, the control loop, 16 admin clients, the name
- * resolver. */
+/* Descriptors not used by sessions: standard streams, the control loop, 16 admin clients. */
 #define LIMITS_RESERVED_FDS 32u
+/* Of the name resolver: its own set, and a UDP and a TCP socket to each of its servers. */
+#define LIMITS_FDS_NAMES (1u + 2u * CONFIG_RESOLVERS_MAX)
 /* Per log target: its file or socket, and its thread's eventfd. */
 #define LIMITS_FDS_PER_LOG 2u
 /* Per worker: its epoll set, its ring if it has one, its mailbox and its alarm. */
@@ -59,6 +60,7 @@ struct limits_wish {
 	unsigned probes; /* servers with health checks, and with agents: one connection each at a time */
 	unsigned logs;   /* targets of the log */
 	unsigned web;    /* descriptors of the HTTP endpoint with its clients; 0 = it is closed */
+	unsigned names;  /* descriptors of the name resolver; 0 = no server has a name */
 	unsigned held;   /* clients held until another of the same source ends; they have no reservation */
 };
 

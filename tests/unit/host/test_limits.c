@@ -180,6 +180,18 @@ static void clients_that_are_held_keep_a_descriptor_each(void **state)
 	assert_int_equal(plan.engine.maxconn, 80);
 }
 
+static void name_resolver_keeps_its_sockets(void **state)
+{
+	struct config_server servers[2] = {{.addr = {.kind = ADDR_IP}}, {.addr = {.kind = ADDR_NAME}}};
+	struct config_backend backend = {.servers = servers, .server_count = 1};
+	const struct config c = {.backends = &backend, .backend_count = 1};
+
+	(void)state;
+	assert_int_equal(limits_wish_of(&c, 1, 1).names, 0);
+	backend.server_count = 2;
+	assert_int_equal(limits_wish_of(&c, 1, 1).names, LIMITS_FDS_NAMES);
+}
+
 static void what_is_said_to_fit_fits(void **state)
 {
 	struct limits_facts facts;
@@ -290,6 +302,7 @@ int main(void)
 		cmocka_unit_test(pages_of_64k_make_larger_pipes_and_no_fewer),
 		cmocka_unit_test(checks_keep_a_descriptor_each),
 		cmocka_unit_test(clients_that_are_held_keep_a_descriptor_each),
+		cmocka_unit_test(name_resolver_keeps_its_sockets),
 		cmocka_unit_test(what_is_said_to_fit_fits),
 		cmocka_unit_test(budgets_are_bounded),
 		cmocka_unit_test(a_control_group_bounds_all_that_is_automatic),
