@@ -11,6 +11,7 @@ import sys
 import pytest
 
 from harness import driver
+from harness.checked import Agent, lasting
 from harness.daemon import BINARY
 from harness.member import HOSTS, Client, Members
 from harness.name_server import NameServer, srv
@@ -46,6 +47,20 @@ def members():
     all_of_them = Members()
     yield all_of_them
     all_of_them.close()
+
+
+@pytest.fixture
+def agents():
+    """Before `weir`: an agent ends after the daemon."""
+    running = []
+
+    def start(answer):
+        running.append(Agent(answer))
+        return running[-1]
+
+    yield start
+    for one in running:
+        one.close()
 
 
 class Names:
@@ -311,6 +326,30 @@ def test_what_an_administrator_sets_stays_with_its_address(members, names, weir)
     names.hosts(A, B, C)
     world.await_hosts(A, B, C)
     assert world.in_use()[A] == "pod1"  # a new server, which nobody has disabled
+
+
+def test_what_an_agent_says_goes_for_members_old_and_new(agents, members, names, weir):
+    agent = agents(b"drain\n")
+    names.hosts(A, B)
+    world = World(weir, names, members,
+                  backend=f"check-agent = 127.0.0.1:{agent.port}\ncheck-agent-interval = 100ms\n")
+    lasting(world.daemon)
+    world.daemon.expected_alarms = LAST_ONE
+    world.await_names(pod1="DRAIN (agent)", pod2="DRAIN (agent)")
+    names.hosts(B, C)
+    world.await_names(pod2="DRAIN (agent)", pod3="DRAIN (agent)")
+    agent.say(b"maint\n")
+    world.await_names(pod2="MAINT", pod3="MAINT")
+    agent.say(b"ready\n")
+    world.await_hosts(B, C)
+    client = world.with_client(B)
+    agent.say(b"drain\n")
+    names.hosts(C)
+    agent.say(b"ready\n")
+    wait_until(lambda: world.statuses() == {"pod2": "DRAIN", "pod3": "no check"}, "B leaves all the same")
+    assert client.echoes()
+    client.close()
+    world.await_hosts(C)
 
 
 def test_a_member_is_not_deleted_and_its_name_is_not_taken(members, names, weir):
