@@ -7,8 +7,8 @@
 #   sh tests/run.sh --quick    tidy, unit tests, a short simulation, the smoke tests
 #   sh tests/run.sh --unit     the build, unit tests, the op contract of each driver, a short simulation
 #   sh tests/run.sh --full     all of them: also attacks, all system tests, -Werror with two compilers, a
-#                              build without io_uring and HTTP, ASan and UBSan, TSan, a million seeds, the
-#                              mutants, real programs, a booted systemd, the image, a fresh Debian 13
+#                              build without io_uring, HTTP and TLS, ASan and UBSan, TSan, a million seeds,
+#                              the mutants, real programs, a booted systemd, the image, a fresh Debian 13
 #
 # See also: tests/release.sh 12|13 (README's two commands in a fresh Debian), tests/arm64.sh.
 #
@@ -41,9 +41,9 @@ mkdir -p "$logs"
 cd "$root" || exit 1
 
 packages="gcc libc6-dev meson ninja-build pkg-config libev-dev libinih-dev libcmocka-dev liburing-dev
-    libmicrohttpd-dev libc-ares-dev python3"
+    libmicrohttpd-dev libc-ares-dev libssl-dev python3"
 [ "$mode" = unit ] || packages="$packages python3-pytest python3-pytest-xdist python3-seccomp python3-pyte
-    python3-jsonschema strace iproute2 nftables util-linux curl wrk iperf3 redis-server redis-tools
+    python3-jsonschema strace iproute2 nftables util-linux curl openssl wrk iperf3 redis-server redis-tools
     rsync systemd mandoc dnsmasq-base
     haproxy nginx libnginx-mod-stream"
 case $(. /etc/os-release && echo "${VERSION_ID:-}") in
@@ -266,8 +266,8 @@ trees_of_debian() {
 
 run_beside() {
     run_part trees trees_of_debian &
-    run_part plain-build build build-plain -Dio_uring=disabled -Dhttp=disabled -Ddns=disabled -Dwerror=true \
-        -Dtests=false -Dbench=false
+    run_part plain-build build build-plain -Dio_uring=disabled -Dhttp=disabled -Ddns=disabled \
+        -Dtls=disabled -Dwerror=true -Dtests=false -Dbench=false
     # -g1: the lines, which the reports name, without the variables.
     run_part asan-build build build-asan -Db_sanitize=address,undefined -Doptimization=1 -Dc_args=-g1
     # The warnings of clang are errors. Plain char is unsigned on arm64.
@@ -292,7 +292,7 @@ for name in test_doctor test_command_line test_logs test_log_formats test_tcplog
     test_haproxy_words test_harness test_plan test_completion test_explain test_hatop \
     test_page test_web test_web_page test_monitoring test_reload test_reload_changes test_reload_refused \
     test_reload_user test_run_time_rollback test_checks test_checks_databases test_resolve \
-    test_run_time_reload test_shows \
+    test_run_time_reload test_shows test_checks_tls \
     attack/test_admin_access \
     attack/test_admin_slow attack/test_admin_storm attack/test_log_disk_hung \
     attack/test_name_changes attack/test_privileges attack/test_socket_files attack/test_start_race; do
@@ -349,9 +349,12 @@ jobs=$((2 * $(nproc)))
 [ "$jobs" -le 4 ] || jobs=4
 sanitizer_options
 
-if collect "build without io_uring, HTTP and c-ares" plain-build; then
-    part "without io_uring and c-ares: driver and names" plain-driver \
-        with build-plain pytests plain tests/system/test_driver.py tests/system/test_resolve.py
+if collect "build without io_uring, HTTP, c-ares and OpenSSL" plain-build; then
+    part "without io_uring, c-ares and OpenSSL: driver, names, checks over TLS" plain-driver \
+        with build-plain pytests plain tests/system/test_driver.py tests/system/test_resolve.py \
+        tests/system/test_checks_tls.py::test_answers_to_a_hello_in_single_bytes_are_judged \
+        tests/system/test_checks_tls.py::test_a_silent_server_times_out \
+        tests/system/test_checks_tls.py::test_a_check_that_verifies_nothing_is_in_the_last_line
 fi
 if collect "build with ASan and UBSan" asan-build; then
     part "ASan, UBSan: unit tests" asan-unit meson_tests build-asan unit --suite unit --timeout-multiplier 5

@@ -16,6 +16,7 @@
 #include "weir/host/driver_choice.h"
 #include "weir/host/limits.h"
 #include "weir/names/resolver.h"
+#include "weir/net/tls_trust.h"
 
 #ifdef __clang__
 #define COMPILER "clang"
@@ -66,8 +67,9 @@ enum exit_code cli_version(const struct cli_args *a)
 	printf("features:  splice, unix sockets, admin socket, forward\n");
 	printf("libraries: glibc %s, libev %d.%d, inih %s", gnu_get_libc_version(), ev_version_major(),
 	       ev_version_minor(), WEIR_INIH_VERSION);
-	printf("%s%s%s%s\n", uring_is_built() ? ", liburing " : "", WEIR_LIBURING_VERSION,
+	printf("%s%s%s%s", uring_is_built() ? ", liburing " : "", WEIR_LIBURING_VERSION,
 	       resolver_has_dns() ? ", c-ares " : "", resolver_dns_version());
+	printf("%s%s\n", tls_is_built() ? ", OpenSSL " : "", tls_version());
 	print_kernel();
 	printf("file:      %s\n", CLI_DEFAULT_FILE);
 	return EXIT_FINE;

@@ -13,6 +13,7 @@
 #include "weir/base/check.h"
 #include "weir/config/arena.h"
 #include "weir/config/names.h"
+#include "weir/net/tls_trust.h"
 
 /* The first block of a copy. */
 struct copy {
@@ -87,6 +88,28 @@ static struct host_set *copy_hosts(struct arena *a, const struct host_set *set,
 	return o->set;
 }
 
+static void release_trust(void *bytes)
+{
+	struct tls_trust **room = bytes;
+
+	tls_trust_drop(*room);
+	*room = NULL;
+}
+
+struct tls_trust **config_trust_room(struct arena *a)
+{
+	return arena_alloc_owner(a, sizeof(struct tls_trust *), release_trust);
+}
+
+struct tls_trust *config_trust_hold(struct arena *a, struct tls_trust *trust)
+{
+	struct tls_trust **room = trust != NULL ? config_trust_room(a) : NULL;
+
+	if (room != NULL)
+		*room = tls_trust_hold(trust);
+	return trust;
+}
+
 /* Without a line, `file` may be anything. */
 static struct config_place copy_place(struct arena *a, struct config_place place)
 {
@@ -118,6 +141,7 @@ static struct config_place copy_place(struct arena *a, struct config_place place
 		own_##type(a, &to->list[i]);
 #define NETSET(set, networks) to->set = copy_set(a, to->set, &to->networks);
 #define HOSTSET(set, names)   to->set = copy_hosts(a, to->set, &to->names);
+#define TRUST(member)	      to->member = config_trust_hold(a, to->member);
 #define INDEX(member)
 #define PLACE(member)	to->member = copy_place(a, to->member);
 #define ORIGINS(member) to->member = (struct config_origins){0};

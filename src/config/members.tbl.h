@@ -16,6 +16,7 @@
  *   ITEMS(type, list, count)   the same for structures with rows of their own
  *   NETSET(set, networks)      a set of the networks in the member `networks`; NULL = none
  *   HOSTSET(set, names)        a set of the patterns in the member `names`, a row before it; NULL = none
+ *   TRUST(member)              certificates, of which a copy has a reference; NULL = none
  * Copied, but not compared:
  *   INDEX(member)              an index into another array of the same snapshot
  *   PLACE(member)              where it was written, a struct config_place
@@ -153,6 +154,12 @@ ITEMS(config_check_step, steps, step_count)
 VALUE(role)
 TEXT(user)
 TEXT(database)
+VALUE(tls)
+TEXT(sni)
+TEXT(alpn)
+VALUE(verify)
+TEXT(ca_file)
+TRUST(trust)
 #define OPTION_CHECK MEMBER
 #include "weir/config/option_members.tbl.h"
 END
@@ -248,6 +255,7 @@ END
 #undef ITEMS
 #undef NETSET
 #undef HOSTSET
+#undef TRUST
 #undef INDEX
 #undef PLACE
 #undef ORIGINS

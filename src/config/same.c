@@ -41,6 +41,7 @@ static bool same_text(const char *a, const char *b)
 #define ITEMS(type, list, count) SAME_EACH(count, same_##type(&a->list[i], &b->list[i]))
 #define NETSET(set, networks)	 SAME_IF((a->set == NULL) == (b->set == NULL)) /* the networks have a row */
 #define HOSTSET(set, names)	 SAME_IF((a->set == NULL) == (b->set == NULL)) /* likewise */
+#define TRUST(member)		 SAME_IF(a->member == b->member) /* the same text is the same object */
 #define INDEX(member)
 #define PLACE(member)
 #define ORIGINS(member)

@@ -47,7 +47,7 @@ static int64_t connect_limit_ns(const struct probe *p)
 	return connect_ns > 0 && connect_ns < limit_ns ? connect_ns : limit_ns;
 }
 
-static void wake_in(struct probe *p, int64_t ns)
+void probe_wake(struct probe *p, int64_t ns)
 {
 	p->end_ns = clock_mono_ns() + ns;
 	ev_timer_stop(p->loop, &p->timer);
@@ -58,7 +58,18 @@ static void wake_in(struct probe *p, int64_t ns)
 /* Ends the phase `limit_ns` after the start of the check. */
 static void limit_to(struct probe *p, int64_t limit_ns)
 {
-	wake_in(p, p->began_ns + limit_ns - clock_mono_ns());
+	probe_wake(p, p->began_ns + limit_ns - clock_mono_ns());
+}
+
+void probe_limit(struct probe *p)
+{
+	limit_to(p, whole_ns(p));
+}
+
+void probe_rest(struct probe *p)
+{
+	ev_io_stop(p->loop, &p->io);
+	ev_timer_stop(p->loop, &p->timer);
 }
 
 void probe_watch(struct probe *p, int events)
@@ -72,6 +83,7 @@ void probe_watch(struct probe *p, int events)
 
 static void hang_up(struct probe *p)
 {
+	probe_wire_end(p);
 	ev_io_stop(p->loop, &p->io);
 	if (p->fd >= 0)
 		low_fds_close(p->fd);
@@ -102,28 +114,29 @@ static void hear_out(struct probe *p)
 
 static void part(struct probe *p)
 {
-	const bool connected = p->phase == PROBE_PHASE_SAYING || p->phase == PROBE_PHASE_LISTENING;
+	const bool connected = p->phase >= PROBE_PHASE_SECURING && p->phase <= PROBE_PHASE_LISTENING;
 
 	if (connected)
 		probe_steps_say_goodbye(p);
+	probe_wire_end(p);
 	if (!connected || sys_shutdown(p->fd, SHUT_WR) != 0) {
 		probe_stop(p);
 		return;
 	}
 	p->phase = PROBE_PHASE_PARTING;
 	p->received = 0;
-	wake_in(p, PROBE_BYE_NS);
+	probe_wake(p, PROBE_BYE_NS);
 	hear_out(p);
 }
 
 /* Deferred to the loop, because the caller is still examining its input. */
-static void begin_again(struct probe *p)
+void probe_renew(struct probe *p)
 {
 	hang_up(p);
 	probe_steps_reset(p);
 	p->again = true;
 	p->phase = PROBE_PHASE_RENEWING;
-	wake_in(p, 0);
+	probe_wake(p, 0);
 }
 
 void probe_tell(struct probe *p, enum probe_code code, const char *detail)
@@ -139,7 +152,7 @@ void probe_tell(struct probe *p, enum probe_code code, const char *detail)
 	check(p->phase != PROBE_PHASE_PARTING);
 	if (probe_code_outcome(code) == PROBE_OUTCOME_FAILED && !p->again &&
 	    clock_mono_ns() - p->end_ns > PROBE_LATE_NS) {
-		begin_again(p);
+		probe_renew(p);
 		return;
 	}
 	(void)snprintf(r.detail, sizeof(r.detail), "%s", detail); /* may be truncated */
@@ -169,57 +182,6 @@ static void connect_failed(struct probe *p, int err)
 		probe_tell_error(p, PROBE_L4CON, err);
 }
 
-/* As in HAProxy: a check sends the PROXY header that clients' connections send, except to a port that is only
- * for checks. */
-enum config_send_proxy probe_header(const struct server *s)
-{
-	const struct config_check *c = &s->backend->check;
-
-	switch (c->proxy) {
-	case CONFIG_CHECK_PROXY_AUTO:
-		break;
-	case CONFIG_CHECK_PROXY_OFF:
-		return CONFIG_SEND_PROXY_OFF;
-	case CONFIG_CHECK_PROXY_V1:
-		return CONFIG_SEND_PROXY_V1;
-	case CONFIG_CHECK_PROXY_V2:
-		return CONFIG_SEND_PROXY_V2;
-	}
-	if (c->port != 0 || s->config->check_port != 0)
-		return CONFIG_SEND_PROXY_OFF;
-	return s->config->send_proxy;
-}
-
-/* As in HAProxy: a v2 header says LOCAL; a v1 header has the real addresses of the check's connection. */
-static int put_header(struct probe *p)
-{
-	/* As in HAProxy, an agent gets none. */
-	const enum config_send_proxy version = p->line != NULL ? CONFIG_SEND_PROXY_OFF
-							       : probe_header(p->server);
-	struct proxy_send send = {.version = 2, .local = true};
-	struct addr src = {.len = sizeof(src.un)};
-	ssize_t n;
-
-	if (version == CONFIG_SEND_PROXY_OFF)
-		return 0;
-	if (version == CONFIG_SEND_PROXY_V1) {
-		send.version = 1;
-		send.local = false;
-		const int err = sys_getsockname(p->fd, &src.sa, &src.len);
-
-		if (err)
-			return err;
-		addr_to_brief(&src.sa, src.len, &send.src);
-		addr_to_brief(&p->to.sa, p->to.len, &send.dst);
-	}
-	n = proxy_make(&send, p->header, sizeof(p->header));
-	if (n < 0)
-		return (int)n;
-	p->out = p->header;
-	p->out_len = (size_t)n;
-	return 0;
-}
-
 /* Nothing listens, and yet the connect succeeded. */
 static void met_itself(struct probe *p)
 {
@@ -239,8 +201,8 @@ static void connected(struct probe *p)
 	p->phase = PROBE_PHASE_SAYING;
 	if (!addr_is_unix(&p->to))
 		sock_nodelay(p->fd);
-	limit_to(p, whole_ns(p));
-	err = put_header(p);
+	probe_limit(p);
+	err = probe_put_header(p);
 	if (err)
 		probe_tell_error(p, PROBE_SOCKERR, err);
 	else
@@ -292,7 +254,7 @@ static void try_connect(struct probe *p)
 	} else if (err == -EAGAIN && addr_is_unix(&p->to)) {
 		hang_up(p);
 		p->phase = PROBE_PHASE_PAUSING;
-		wake_in(p, AGAIN_NS);
+		probe_wake(p, AGAIN_NS);
 	} else if (p->fd < 0) {
 		probe_tell_error(p, PROBE_SOCKERR, err); /* one of our socket options or addresses */
 	} else {
@@ -322,6 +284,8 @@ static void tell_timeout(struct probe *p)
 
 	if (p->phase == PROBE_PHASE_CONNECTING)
 		connect_failed(p, -ETIMEDOUT);
+	else if (p->phase == PROBE_PHASE_SECURING || p->check->kind == CONFIG_CHECK_TLS)
+		probe_tell(p, PROBE_L6TOUT, "TLS handshake not complete in time");
 	else if (p->phase == PROBE_PHASE_SAYING)
 		probe_tell(p, p->check->kind == CONFIG_CHECK_TCP ? PROBE_L4TOUT : PROBE_L7TOUT,
 			   "the server does not read the request");
@@ -349,7 +313,7 @@ static void look_once_more(struct probe *p)
 		return;
 	}
 	probe_steps_run(p);
-	if (p->phase == PROBE_PHASE_SAYING || p->phase == PROBE_PHASE_LISTENING)
+	if (p->phase >= PROBE_PHASE_SECURING && p->phase <= PROBE_PHASE_LISTENING)
 		tell_timeout(p);
 }
 
@@ -373,6 +337,8 @@ static void on_phase_over(struct ev_loop *loop, struct ev_timer *timer, int reve
 		probe_stop(p);
 	} else if (p->phase == PROBE_PHASE_RENEWING) {
 		start(p);
+	} else if (p->phase == PROBE_PHASE_WAITING) {
+		probe_wire_enter(p);
 	} else if (p->phase == PROBE_PHASE_PAUSING) {
 		if (clock_mono_ns() - p->began_ns < connect_limit_ns(p))
 			try_connect(p);
@@ -455,6 +421,7 @@ void probe_init(struct probe *p, struct ev_loop *loop, const struct server *s)
 	p->server = s;
 	p->phase = PROBE_PHASE_IDLE;
 	p->fd = -1;
+	probe_wire_init(p);
 	ev_init(&p->io, on_probe_io);
 	p->io.data = p;
 	ev_init(&p->timer, on_phase_over);

@@ -27,6 +27,7 @@
 #include "probe_http.h"
 #include "probe_match.h"
 #include "probe_talk.h"
+#include "probe_wire.h"
 
 /* Maximum bytes of an answer to examine. */
 #define PROBE_BYTES_MAX 65536u
@@ -49,6 +50,8 @@ enum probe_phase {
 	PROBE_PHASE_CONNECTING,
 	PROBE_PHASE_PAUSING,  /* the Unix backlog is full: connect again later */
 	PROBE_PHASE_RENEWING, /* control was late: restart in the next turn of the loop */
+	PROBE_PHASE_WAITING,  /* for its turn to make a TLS handshake */
+	PROBE_PHASE_SECURING, /* the handshake */
 	PROBE_PHASE_SAYING,
 	PROBE_PHASE_LISTENING,
 	PROBE_PHASE_PARTING, /* the verdict has been reported */
@@ -65,7 +68,8 @@ struct probe {
 	char *request; /* owns; CONFIG_CHECK_HTTP */
 	char host[ADDR_TEXT_MAX]; /* in it, without a host of its own */
 	struct probe_http http;
-	struct probe_talk talk;       /* CONFIG_CHECK_REDIS, CONFIG_CHECK_PGSQL */
+	struct probe_talk talk;       /* checks in a protocol of their own: probe_talk_is() */
+	struct probe_wire wire;
 	struct probe_expect *expects; /* owns: one for each run of expects, in order */
 	size_t expect_count;
 

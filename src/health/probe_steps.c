@@ -14,6 +14,7 @@
 #include "weir/base/check.h"
 #include "weir/base/log.h"
 #include "weir/sys/sys.h"
+#include "probe_tls.h"
 
 /* Maximum bytes of a string to show in a message. */
 #define SHOWN_BYTES 40
@@ -37,7 +38,11 @@ static void next_step(struct probe *p)
 	const struct config_check *c = p->check;
 	const bool http = c->kind == CONFIG_CHECK_HTTP;
 
-	if (probe_talk_is(c->kind)) {
+	if (probe_wire_is_due(p)) {
+		probe_wire_secure(p);
+	} else if (c->kind == CONFIG_CHECK_TLS && c->tls) {
+		probe_tell(p, PROBE_L6OK, probe_tls_protocol(p->wire.tls));
+	} else if (probe_talk_is(c->kind)) {
 		p->out = probe_talk_question(&p->talk, &p->out_len);
 		if (p->out == NULL)
 			p->phase = PROBE_PHASE_LISTENING;
@@ -69,13 +74,13 @@ static bool send_out(struct probe *p)
 		next_step(p);
 		return true;
 	}
-	n = sys_send(p->fd, p->out, p->out_len);
+	n = probe_wire_send(p, p->out, p->out_len);
 	if (n == -EAGAIN) {
-		probe_watch(p, EV_WRITE);
+		probe_wire_wait(p, EV_WRITE);
 		return false;
 	}
 	if (n < 0) {
-		probe_tell_error(p, PROBE_L7RSP, (int)n);
+		probe_wire_failed(p, (int)n);
 		return false;
 	}
 	p->out += n;
@@ -89,11 +94,12 @@ void probe_steps_say_goodbye(struct probe *p)
 	const uint8_t *words;
 	size_t len = 0;
 
-	if (!probe_talk_is(p->check->kind) || p->out_len > 0)
-		return;
-	words = probe_talk_farewell(&p->talk, &len);
-	if (words != NULL)
-		(void)sys_send(p->fd, words, len); /* the verdict stands */
+	if (probe_talk_is(p->check->kind) && p->out_len == 0) {
+		words = probe_talk_farewell(&p->talk, &len);
+		if (words != NULL)
+			(void)sys_send(p->fd, words, len); /* the verdict stands */
+	}
+	probe_wire_say_goodbye(p);
 }
 
 /* ---- receiving ---- */
@@ -101,6 +107,7 @@ void probe_steps_say_goodbye(struct probe *p)
 static void judge_talk(struct probe *p, enum probe_answer answer)
 {
 	const char *detail = probe_talk_detail(&p->talk);
+	const bool hello = p->check->kind == CONFIG_CHECK_TLS;
 
 	switch (answer) {
 	case PROBE_ANSWER_MORE:
@@ -109,13 +116,13 @@ static void judge_talk(struct probe *p, enum probe_answer answer)
 		p->phase = PROBE_PHASE_SAYING;
 		break;
 	case PROBE_ANSWER_GOOD:
-		probe_tell(p, PROBE_L7OK, detail);
+		probe_tell(p, hello ? PROBE_L6OK : PROBE_L7OK, detail);
 		break;
 	case PROBE_ANSWER_REFUSED:
-		probe_tell(p, PROBE_L7STS, detail);
+		probe_tell(p, hello ? PROBE_L6RSP : PROBE_L7STS, detail);
 		break;
 	case PROBE_ANSWER_BROKEN:
-		probe_tell(p, PROBE_L7RSP, detail);
+		probe_tell(p, hello ? PROBE_L6RSP : PROBE_L7RSP, detail);
 		break;
 	}
 }
@@ -239,16 +246,16 @@ static bool listen_on(struct probe *p)
 	}
 	if (room > PROBE_BYTES_MAX - p->received)
 		room = PROBE_BYTES_MAX - p->received;
-	n = room > 0 ? sys_recv(p->fd, p->in, room, 0) : 0;
+	n = room > 0 ? probe_wire_recv(p, p->in, room) : 0;
 	if (n == -EAGAIN) {
-		probe_watch(p, EV_READ);
+		probe_wire_wait(p, EV_READ);
 		return false;
 	}
 	p->in_at = 0;
 	p->in_len = n > 0 ? (size_t)n : 0;
 	p->received += p->in_len;
 	if (n < 0)
-		probe_tell_error(p, PROBE_L7RSP, (int)n);
+		probe_wire_failed(p, (int)n);
 	else if (n == 0)
 		take_end(p);
 	return true;
@@ -259,8 +266,11 @@ void probe_steps_run(struct probe *p)
 {
 	bool more = true;
 
+	probe_wire_next_turn(p);
 	while (more) {
-		if (p->phase == PROBE_PHASE_SAYING)
+		if (p->phase == PROBE_PHASE_SECURING)
+			more = probe_wire_shake(p);
+		else if (p->phase == PROBE_PHASE_SAYING)
 			more = send_out(p);
 		else
 			more = p->phase == PROBE_PHASE_LISTENING && listen_on(p);
@@ -339,7 +349,7 @@ static int make_expects(struct probe *p)
 int probe_steps_init(struct probe *p)
 {
 	if (probe_talk_is(p->check->kind))
-		probe_talk_init(&p->talk, p->check);
+		probe_talk_init(&p->talk, p->check, p->server);
 	if (p->check->kind == CONFIG_CHECK_HTTP)
 		return make_request(p);
 	return p->check->kind == CONFIG_CHECK_SEND ? make_expects(p) : 0;

@@ -23,10 +23,19 @@ void probe_steps_run(struct probe *p);
 /* Sends what the server expects at the end, if it has room for it. */
 void probe_steps_say_goodbye(struct probe *p);
 
-/* probe.c: ends the check with this verdict. Copies `detail`. */
+/* probe_header.c: lends the header, if there is one, to what is sent next. 0 or -errno. */
+int probe_put_header(struct probe *p);
+
+/* probe.c: restarts the check, once, in the next turn of the loop. */
+void probe_renew(struct probe *p);
+/* Ends the check with this verdict. Copies `detail`. */
 void probe_tell(struct probe *p, enum probe_code code, const char *detail);
 /* The same with the C library's text for `err` = -errno. A shortage of our own becomes SOCKERR. */
 void probe_tell_error(struct probe *p, enum probe_code code, int err);
+/* Ends the phase in `ns`; with the time of the whole check; or never. */
+void probe_wake(struct probe *p, int64_t ns);
+void probe_limit(struct probe *p);
+void probe_rest(struct probe *p);
 /* Continues the check when the socket is ready: EV_READ or EV_WRITE. */
 void probe_watch(struct probe *p, int events);
 

@@ -12,20 +12,28 @@
 #include <stdint.h>
 
 #include "probe_answer.h"
+#include "probe_hello.h"
 #include "probe_pgsql.h"
 #include "probe_redis.h"
+
+struct server;
 
 struct probe_talk {
 	const struct config_check *config; /* borrows */
 	bool begun; /* the first question was taken */
-	struct probe_redis redis;
-	struct probe_pgsql pgsql;
-	uint8_t startup[PROBE_PGSQL_ROOM];
+	union {
+		struct probe_redis redis;
+		struct probe_pgsql pgsql;
+		struct probe_hello hello;
+	};
+	const struct server *server; /* borrows */
+	uint8_t startup[PROBE_PGSQL_ROOM > PROBE_HELLO_ROOM ? PROBE_PGSQL_ROOM : PROBE_HELLO_ROOM];
 };
 
 /* Is this a check that talks? */
 bool probe_talk_is(enum config_check_kind kind);
-void probe_talk_init(struct probe_talk *t, const struct config_check *config);
+/* Borrows both. */
+void probe_talk_init(struct probe_talk *t, const struct config_check *config, const struct server *s);
 /* Back to the state before any question. */
 void probe_talk_reset(struct probe_talk *t);
 /* Takes the next question; NULL = an answer is due first. Valid until the next one. */

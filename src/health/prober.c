@@ -283,6 +283,7 @@ struct prober *prober_new(struct ev_loop *loop, struct engine *e, struct server_
 	list_init(&p->spares);
 	for (size_t i = 0; i < ARRAY_LEN(p->places); i++)
 		list_init(&p->places[i]);
+	probe_gate_init(&p->gate);
 	ev_init(&p->spread, on_spread_due);
 	p->spread.data = p;
 	p->observer = (struct server_observer){

@@ -46,8 +46,9 @@ static bool is_same_check(const struct target *a, const struct target *b)
 	other.fall = one.fall;
 	if (!config_check_same(&one, &other))
 		return false;
-	/* A request names the server as its line does, unless the check has a host. */
-	return one.kind != CONFIG_CHECK_HTTP || one.host != NULL ||
+	/* A request names the server as its line does, unless the check has a name. */
+	return (one.kind != CONFIG_CHECK_HTTP && one.kind != CONFIG_CHECK_TLS) || one.host != NULL ||
+	       (one.kind == CONFIG_CHECK_TLS && one.sni != NULL) ||
 	       config_addr_same(&a->server->config->addr, &b->server->config->addr);
 }
 

@@ -466,6 +466,7 @@ void target_init(struct target *t, struct prober *p, struct server *s)
 	list_init(&t->link);
 	list_init(&t->sharing);
 	probe_init(&t->probe, p->loop, s);
+	t->probe.wire.gate = &p->gate;
 	t->probe.done = on_done;
 	t->probe.arg = t;
 	health_init(&t->health, config.rise, config.fall);

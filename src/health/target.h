@@ -40,6 +40,7 @@ struct prober {
 	struct server_updates *updates;  /* borrows */
 	struct server_observer observer; /* for changes through `updates` */
 	struct log_limit shortage_limit;
+	struct probe_gate gate; /* of TLS handshakes */
 };
 
 /* What is checked: a result says nothing about anything else. */

@@ -377,11 +377,21 @@ int config_diff_frontend(const struct config_front *before, const struct config_
 	return err;
 }
 
+/* A file of certificates has other contents, which no line shows. */
+static void diff_trust(const struct config_diff *to, const struct config_check *a,
+		       const struct config_check *b)
+{
+	if (a->trust == b->trust || a->verify != b->verify || !is_same_text(a->ca_file, b->ca_file))
+		return;
+	to->differs(to->arg, "verify", a->ca_file != NULL ? a->ca_file : "system", "other certificates");
+}
+
 int config_diff_backend(const struct config_backend *before, const struct config_backend *after,
 			const struct config_diff *to)
 {
 	const struct config_proxy x = proxy_view_back(before), y = proxy_view_back(after);
 
+	diff_trust(to, &before->check, &after->check);
 	return diff_options(to, IN_BACKEND, &x, &y);
 }
 

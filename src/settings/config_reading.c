@@ -174,11 +174,25 @@ void config_reading_free(struct config_reading *r)
 	*r = (struct config_reading){0};
 }
 
+/* ", 2 checks with verify=none": what whoever looks at a configuration must not miss. */
+static void print_unverified(const struct config *c, FILE *out)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < c->backend_count; i++)
+		count += c->backends[i].check.tls &&
+			 c->backends[i].check.verify == CONFIG_CHECK_VERIFY_NONE;
+	if (count > 0)
+		fprintf(out, ", %zu check%s with verify=none", count, plural(count));
+}
+
 void config_print_summary(const struct config *c, FILE *out)
 {
 	struct diag_counts n = counts_of(c);
 
-	fprintf(out, "%s: ok (%zu frontend%s, %zu backend%s, %zu server%s, %u include%s, %u warning%s)\n",
+	fprintf(out, "%s: ok (%zu frontend%s, %zu backend%s, %zu server%s, %u include%s, %u warning%s",
 		c->name, n.frontends, plural(n.frontends), n.backends, plural(n.backends), n.servers,
 		plural(n.servers), n.includes, plural(n.includes), c->warnings, plural(c->warnings));
+	print_unverified(c, out);
+	fputs(")\n", out);
 }

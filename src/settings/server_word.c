@@ -73,6 +73,15 @@ static int refuse_here(struct word_reader *r, const struct word_row *row)
 	return -EINVAL;
 }
 
+/* It is for the checks of all servers of a section. */
+static int refuse_tls(struct word_reader *r, const struct word_row *row)
+{
+	(void)refuse_here(r, row);
+	word_advise(r, "weir has no '%s' for one server; the section has 'check = https' and 'check = tls'",
+		    row->word);
+	return -EINVAL;
+}
+
 static int refuse_usesrc(struct word_reader *r, const struct word_row *row)
 {
 	(void)row;

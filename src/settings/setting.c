@@ -43,6 +43,9 @@ static const struct setting_type other_types[OPT_TYPES] = {
 	[OPT_BYTES_TEXT] = {setting_parse_bytes_text, setting_print_bytes_text, setting_text_is_set},
 	[OPT_CHECK_LOGIN] = {setting_parse_check_login, setting_print_text, setting_text_is_set},
 	[OPT_CHECK_ROLE] = {setting_parse_check_role, setting_print_check_role, NULL},
+	[OPT_CHECK_SNI] = {setting_parse_check_sni, setting_print_text, setting_text_is_set},
+	[OPT_CHECK_ALPN] = {setting_parse_check_alpn, setting_print_text, setting_text_is_set},
+	[OPT_CHECK_VERIFY] = {setting_parse_check_verify, setting_print_check_verify, NULL},
 	[OPT_PROXY_TLVS] = {setting_parse_proxy_tlvs, setting_print_proxy_tlvs, setting_proxy_tlvs_is_set},
 	[OPT_NETWORKS] = {setting_parse_networks, NULL, setting_never_set},
 	[OPT_USERS] = {setting_parse_users, NULL, setting_never_set},
@@ -163,7 +166,7 @@ static bool given_before(const struct setting *s, size_t from, size_t n, unsigne
 }
 
 /* Does `w` belong to the word before it, for which `hint` was printed? It is unknown, or would get the same
- * hint again ("ssl crt x verify none"). "weight = 5" has two such words. */
+ * hint again, perhaps with more behind it ("ssl crt x verify none"). "weight = 5" has two such words. */
 static bool is_stray(const struct setting *s, const struct word *w, unsigned section, const char *hint)
 {
 	const char *own;
@@ -173,7 +176,7 @@ static bool is_stray(const struct setting *s, const struct word *w, unsigned sec
 	if (strchr(w->text, '=') != NULL || option_find(section, w->text).option != NULL)
 		return false;
 	own = habit_translate_word(s->diag->arena, w->text);
-	return own == NULL || (hint != NULL && strcmp(own, hint) == 0);
+	return own == NULL || (hint != NULL && strncmp(own, hint, strlen(hint)) == 0);
 }
 
 int setting_parse_words(const struct setting *s, size_t from, unsigned section)

@@ -128,6 +128,13 @@ int setting_validate_kind(const struct setting *s, bool right, const char *kind)
 int setting_parse_check_login(const struct setting *s, void *field);
 int setting_parse_check_role(const struct setting *s, void *field);
 void setting_print_check_role(const void *field, const struct option *option, FILE *out);
+/* setting_check_tls.c */
+int setting_parse_check_sni(const struct setting *s, void *field);
+int setting_parse_check_alpn(const struct setting *s, void *field);
+int setting_parse_check_verify(const struct setting *s, void *field);
+void setting_print_check_verify(const void *field, const struct option *option, FILE *out);
+/* All words of `c` are read: what they leave out. 0, or -EINVAL after reporting. */
+int setting_finish_check_tls(const struct setting *s, struct config_check *c);
 /* Replaces escapes (\r \n \t \0 \\ \" \xHH) by their bytes; the result is also NUL-terminated. */
 int setting_unescape(const struct setting *s, const struct word *w, uint8_t **bytes, size_t *len);
 /* The agent of a server, in setting_agent.c. */

@@ -3,7 +3,8 @@
  * setting_check.c - `check`: health checks of servers, parsed and printed.
  *
  *	off | tcp | proxy | http [METHOD] PATH [host= expect=] | [expect=TEXT] [send TEXT expect=TEXT]... |
- *	redis [role=] | pgsql user= [database= role=]
+ *	redis [role=] | pgsql user= [database= role=] | https [METHOD] PATH [host= expect= sni= verify=] |
+ *	tls [sni= alpn= verify=]
  *
  * Rejects text that an HTTP request cannot contain, and words of another kind of check. Main thread.
  */
@@ -280,6 +281,7 @@ static const char *const kind_words[] = {
 	[CONFIG_CHECK_HTTP] = "http",
 	[CONFIG_CHECK_REDIS] = "redis",
 	[CONFIG_CHECK_PGSQL] = "pgsql",
+	[CONFIG_CHECK_TLS] = "tls",
 };
 
 /* Takes the kind of check from its first word; returns the number of words used, or -EINVAL after
@@ -299,6 +301,13 @@ static int take_kind(const struct setting *s, struct config_check *c)
 			taken = take_request(s, c);
 		return taken < 0 ? taken : taken + 1;
 	}
+	if (strcmp(w->text, "https") == 0) {
+		const int taken = take_request(s, c);
+
+		c->kind = CONFIG_CHECK_HTTP;
+		c->tls = true;
+		return taken < 0 ? taken : taken + 1;
+	}
 	if (len == strlen("proxy") && memcmp(w->text, "proxy", len) == 0) {
 		c->kind = CONFIG_CHECK_TCP;
 		return 0;
@@ -310,7 +319,7 @@ static int take_kind(const struct setting *s, struct config_check *c)
 	}
 	diag_error(s->diag, DIAG_BAD_VALUE, w->at, "'check' cannot be '%s'", w->text);
 	diag_hint(s->diag, "write off, tcp, http GET /PATH, send TEXT expect=TEXT, expect=TEXT, redis, "
-			   "pgsql user=NAME, or proxy");
+			   "pgsql user=NAME, https GET /PATH, tls, or proxy");
 	return -EINVAL;
 }
 
@@ -348,6 +357,10 @@ int setting_parse_check(const struct setting *s, void *field)
 	c.proxy = CONFIG_CHECK_PROXY_AUTO;
 	c.method = c.path = c.host = c.body = c.user = c.database = NULL;
 	c.role = CONFIG_CHECK_ROLE_ANY;
+	c.sni = c.alpn = c.ca_file = NULL;
+	c.tls = false;
+	c.verify = CONFIG_CHECK_VERIFY_HELLO;
+	c.trust = NULL;
 	c.statuses = NULL;
 	c.steps = NULL;
 	c.status_count = c.step_count = 0;
@@ -358,7 +371,8 @@ int setting_parse_check(const struct setting *s, void *field)
 		return taken;
 	if (c.kind == CONFIG_CHECK_OFF && line.words.count > 1)
 		return setting_bad(s, &line.words.list[1], 0, "is off and takes no words");
-	if (setting_parse_words(&line, (size_t)taken, IN_CHECK) != 0 || validate_user(s, &c) != 0)
+	if (setting_parse_words(&line, (size_t)taken, IN_CHECK) != 0 || validate_user(s, &c) != 0 ||
+	    setting_finish_check_tls(s, &c) != 0)
 		return -EINVAL;
 	warn_of_no_expect(s, &c);
 	memcpy(field, &c, sizeof(c));
@@ -376,7 +390,7 @@ static bool is_taken_for_a_word(const uint8_t *bytes, size_t len)
 
 static void print_http(const struct config_check *c, FILE *out)
 {
-	fprintf(out, "%s %s ", kind_words[c->kind], c->method);
+	fprintf(out, "%s%s %s ", kind_words[c->kind], c->tls ? "s" : "", c->method);
 	words_print_quoted(c->path, out);
 	for (size_t i = 0; i < c->status_count; i++) {
 		fprintf(out, "%s%u", i > 0 ? "," : " expect=", c->statuses[i].first);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "weir/base/check.h"
+#include "weir/config/copy.h"
 #include "weir/config/names.h"
 #include "weir/net/netset.h"
 #include "build.h"
@@ -193,6 +194,10 @@ static void copy_check(struct arena *a, struct config_check *to, const struct co
 	to->body = copy_text(a, from->body);
 	to->user = copy_text(a, from->user);
 	to->database = copy_text(a, from->database);
+	to->sni = copy_text(a, from->sni);
+	to->alpn = copy_text(a, from->alpn);
+	to->ca_file = copy_text(a, from->ca_file);
+	to->trust = config_trust_hold(a, from->trust);
 	to->statuses = copy_bytes(a, from->statuses, from->status_count * sizeof(*to->statuses));
 	to->steps = copy_bytes(a, from->steps, from->step_count * sizeof(*to->steps));
 	for (size_t i = 0; i < to->step_count; i++)

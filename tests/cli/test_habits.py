@@ -224,7 +224,8 @@ def test_a_rule_that_cannot_be_turned_is_not_filled_in(line, tmp_path):
         assert "with 'allow-from' nobody else may connect" in hint
 
 
-TABLE = (HERE.parents[1] / "src/config/foreign.tbl.h").read_text()
+TABLE = "".join((HERE.parents[1] / "src/config" / name).read_text()
+                for name in ("foreign.tbl.h", "foreign_tls.tbl.h"))
 OPTIONS = "".join((HERE.parents[1] / "include/weir/config" / name).read_text()
                   for name in ("options.tbl.h", "backend_options.tbl.h"))
 TEXT = r'"((?:[^"\\]|\\.)*)"'
@@ -234,7 +235,8 @@ WORDS = {"off", "option", "#"}
 # What a user has behind the word, by the first key that the hint has its "..." for.
 VALUES = {"timeout-": "5000", "max-lifetime": "5000", "hard-stop-after": "5000", "tcp-user-timeout": "5000",
           "check-interval": "5000", "check-fast": "500", "check-down": "5000", "check = http GET": "200",
-          "check = http": "GET /x", "check-port": "8008", "check = send": "PING\\r\\n",
+          "check = http": "GET /x", "check = https GET / verify": "none",
+          "check = https GET / sni": "app", "check-port": "8008", "check = send": "PING\\r\\n",
           "server NAME": "10.0.0.9:81", "source": "10.0.0.200",
           "hash-balance-factor": "150", "balance = source hash=consistent hash-balance-factor": "150",
           "pipe-size": "65536", "pacing": "1m", "slowstart": "60", "bind": "443", "user": "root",

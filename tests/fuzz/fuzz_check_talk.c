@@ -255,7 +255,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	c.kind = data[0] % 2 == 0 ? CONFIG_CHECK_REDIS : CONFIG_CHECK_PGSQL;
 	c.role = (enum config_check_role)(data[0] / 2 % 3);
 	s = (struct slow){.role = c.role, .data = data + 2, .len = size - 2};
-	probe_talk_init(&t, &c);
+	probe_talk_init(&t, &c, NULL); /* the server is for hellos only */
 	compare(&t, &s, 0, 0);
 	compare(&t, &s, data[1], data[1]);
 	compare(&t, &s, UINT16_MAX, UINT16_MAX - 1u);

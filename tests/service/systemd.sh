@@ -25,10 +25,10 @@ grep -q 'nodev.*overlay$' /proc/filesystems || cannot_be "no overlay file system
 start=$(date +%s)
 release=$(own_release)
 case $release in
-    12) libev=libev4 http=libmicrohttpd12 dns=libc-ares2 ;;
-    *) libev=libev4t64 http=libmicrohttpd12t64 dns=libcares2 ;;
+    12) libev=libev4 http=libmicrohttpd12 dns=libc-ares2 tls=libssl3 ;;
+    *) libev=libev4t64 http=libmicrohttpd12t64 dns=libcares2 tls=libssl3t64 ;;
 esac
-libraries=$libev,libinih1,liburing2,$http,$dns
+libraries=$libev,libinih1,liburing2,$http,$dns,$tls
 debian_tree systemd "$release" "systemd,systemd-sysv,dbus,$libraries,python3-minimal" ||
     cannot_be "Debian $release could not be fetched"
 echo "a tree of Debian $release: $(($(date +%s) - start)) s"

@@ -46,7 +46,7 @@ OPTION("on-empty", BACK_D, BACK_D, OPT_CHOICE, 0, "keep|drain", MADE_BACK_CHOICE
        "What happens to the servers of a set when its name has no address any more, or cannot be resolved: "
        "keep = they stay in use; drain = they get no new connections.", "on-empty = drain")
 OPTION("check", BACK_D, BACK_D, OPT_CHECK, 0,
-       "off | tcp | http [METHOD] PATH | redis | pgsql | [expect=TEXT] [send TEXT expect=TEXT]...",
+       "off | tcp | http[s] [METHOD] PATH | tls | redis | pgsql | [expect=TEXT] [send TEXT]...",
        FIELD_PROXY(check), "off", 0, 0,
        "How servers are health-checked, with the words of a check line; check=off on a server exempts it.",
        "check = http GET /health expect=200")
@@ -208,6 +208,18 @@ OPTION("role", IN_CHECK, IN_CHECK, OPT_CHECK_ROLE, OPT_HIDE_ZERO, "master|replic
        "Role that a Redis server (master, replica) or a PostgreSQL server (primary, standby) must have to "
        "pass; a primary must also accept writes. If unset, any role passes.",
        "check = redis role=master")
+OPTION("sni", IN_CHECK, IN_CHECK, OPT_CHECK_SNI, 0, "NAME | IP", FIELD_CHECK(sni), NULL, 0, 0,
+       "Name that a health check over TLS asks for, and that the certificate must have; if unset, 'host', "
+       "else the server's own.",
+       "check = https GET / sni=api.example.com")
+OPTION("alpn", IN_CHECK, IN_CHECK, OPT_CHECK_ALPN, 0, "PROTOCOL,...", FIELD_CHECK(alpn), NULL, 0, 0,
+       "Protocols that a TLS health check offers; if unset, none.", "check = tls alpn=h2,http/1.1")
+OPTION("verify", IN_CHECK, IN_CHECK, OPT_CHECK_VERIFY, OPT_HIDE_ZERO, "system | none | FILE",
+       FIELD_CHECK(verify), NULL, 0, 0,
+       "Whom a health check over TLS trusts: the certificates of the system (default of 'check = https'), "
+       "everyone, or the certificates in a PEM file, which is read when the configuration is; 'check = tls' "
+       "without this word ends with the ServerHello. Needs a build with OpenSSL.",
+       "check = https GET / verify=none")
 OPTION("port", IN_CHECK, IN_CHECK, OPT_PORT, 0, "PORT", FIELD_CHECK(port), NULL, 1, 65535,
        "Port for health checks, instead of the servers' own.", "check = tcp port=8008")
 OPTION("proxy", IN_CHECK, IN_CHECK, OPT_CHOICE, OPT_BARE | OPT_HIDE_ZERO, "auto|off|v1|v2",

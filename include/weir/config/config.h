@@ -21,6 +21,8 @@
 #include "weir/net/host_set.h"
 #include "weir/net/netset.h"
 
+struct tls_trust;
+
 #define CONFIG_ADMIN_CLIENTS_MAX 16 /* maximum clients that the admin socket serves at a time */
 #define CONFIG_STATS_CLIENTS_MAX 64 /* the same of the HTTP endpoint */
 #define CONFIG_NAME_MAX 64
@@ -109,6 +111,14 @@ enum config_check_kind {
 	CONFIG_CHECK_AGENT,
 	CONFIG_CHECK_REDIS,
 	CONFIG_CHECK_PGSQL,
+	CONFIG_CHECK_TLS,
+};
+/* Whose certificates a check over TLS accepts; HELLO: none is looked at, a ServerHello is enough. */
+enum config_check_verify {
+	CONFIG_CHECK_VERIFY_HELLO,
+	CONFIG_CHECK_VERIFY_SYSTEM,
+	CONFIG_CHECK_VERIFY_NONE,
+	CONFIG_CHECK_VERIFY_FILE,
 };
 /* What a checked server must be: "master" and "replica" of Redis, "primary" and "standby" of PostgreSQL. */
 enum config_check_role { CONFIG_CHECK_ROLE_ANY, CONFIG_CHECK_ROLE_PRIMARY, CONFIG_CHECK_ROLE_STANDBY };
@@ -277,6 +287,12 @@ struct config_check {
 	enum config_check_role role; /* CONFIG_CHECK_REDIS, CONFIG_CHECK_PGSQL */
 	char *user;     /* CONFIG_CHECK_PGSQL */
 	char *database; /* NULL = "postgres", which every server has */
+	bool tls;       /* through TLS, by OpenSSL: `check = https`, and CONFIG_CHECK_TLS that verifies */
+	char *sni;      /* NULL = `host`, else the server's name */
+	char *alpn;     /* CONFIG_CHECK_TLS: protocols to offer, "h2,http/1.1"; NULL = none */
+	enum config_check_verify verify;
+	char *ca_file;           /* CONFIG_CHECK_VERIFY_FILE */
+	struct tls_trust *trust; /* shared: one reference; SYSTEM and FILE */
 #define OPTION_CHECK CONFIG_MEMBER
 #include "weir/config/option_members.tbl.h"
 };

@@ -3,11 +3,12 @@
  * copy.h - copies of parts of a snapshot that outlive it.
  *
  * A copy is self-contained: every pointer in it points into the copy's own memory, down to texts, sets of
- * networks and routes. It differs from the original only in what is left out, which is 0: the binds of a
- * frontend and the servers of a backend, which are copied one by one, and `origins`. `place` is copied, so
- * that a message can say where the original was written; a newer snapshot may have it on another line and
- * still be the same (same.h). `backend` of a frontend and of its routes is an index into the backends of the
- * snapshot that the original is in; it means nothing to any other.
+ * networks and routes; only certificates are shared, and it has a reference of its own to them. It differs
+ * from the original only in what is left out, which is 0: the binds of a frontend and the servers of a
+ * backend, which are copied one by one, and `origins`. `place` is copied, so that a message can say where the
+ * original was written; a newer snapshot may have it on another line and still be the same (same.h).
+ * `backend` of a frontend and of its routes is an index into the backends of the snapshot that the original
+ * is in; it means nothing to any other.
  *
  * Each function returns NULL when out of memory, with nothing left behind. Free a copy with its own function,
  * once; NULL is allowed. Any thread, if the original does not change.
@@ -15,6 +16,7 @@
 #ifndef WEIR_CONFIG_COPY_H
 #define WEIR_CONFIG_COPY_H
 
+#include "weir/config/arena.h"
 #include "weir/config/config.h"
 
 struct config_frontend *config_frontend_copy(const struct config_frontend *original);
@@ -31,6 +33,11 @@ void config_bind_copy_free(struct config_bind *copy);
 
 struct config_check *config_check_copy(const struct config_check *original);
 void config_check_copy_free(struct config_check *copy);
+
+/* Room for a reference to certificates, which `a` gives back when it ends. */
+struct tls_trust **config_trust_room(struct arena *a);
+/* Another reference to `trust`, likewise. NULL is harmless. */
+struct tls_trust *config_trust_hold(struct arena *a, struct tls_trust *trust);
 
 struct config_log *config_log_copy(const struct config_log *original);
 void config_log_copy_free(struct config_log *copy);

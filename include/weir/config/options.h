@@ -84,6 +84,9 @@ enum option_type {
 	OPT_BYTES_TEXT,	/* char *: text with escapes, without a NUL */
 	OPT_CHECK_LOGIN, /* char * */
 	OPT_CHECK_ROLE,	/* enum config_check_role */
+	OPT_CHECK_SNI,	/* char *, like the next */
+	OPT_CHECK_ALPN,
+	OPT_CHECK_VERIFY, /* enum config_check_verify, and what belongs to it */
 	OPT_PROXY_TLVS,	/* struct config_server: what a PROXY header of version 2 carries */
 	OPT_NETWORKS,	/* struct config_networks */
 	OPT_USERS,	/* struct config_ids */

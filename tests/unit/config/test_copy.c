@@ -19,6 +19,7 @@
 #include "weir/config/arena.h"
 #include "weir/config/copy.h"
 #include "weir/config/same.h"
+#include "weir/net/tls_trust.h"
 
 void *__real_calloc(size_t count, size_t size);
 void *__wrap_calloc(size_t count, size_t size);
@@ -66,6 +67,7 @@ void __wrap_free(void *bytes)
 #define ITEMS(type, list, count) NULL, 0,
 #define NETSET(set, networks)	 NULL,
 #define HOSTSET(set, names)	 NULL,
+#define TRUST(member)		 NULL,
 #define INDEX(member)		 0,
 #define PLACE(member)		 {0},
 #define ORIGINS(member)		 {0},
@@ -107,6 +109,28 @@ static struct host_set *make_hosts(struct arena *a)
 	return o->set;
 }
 
+/* NULL in a build without OpenSSL. */
+static struct tls_trust *make_trust(struct arena *a)
+{
+	static const char text[] =
+		"-----BEGIN CERTIFICATE-----\n"
+		"MIIBcDCCARWgAwIBAgIUERWem1u71PijG+jDO2gLFtphMrkwCgYIKoZIzj0EAwIw\n"
+		"DDEKMAgGA1UEAwwBdDAgFw0yNjExMjgxODM5MDlaGA8yMTI2MTEwNDE4MzkwOVow\n"
+		"DDEKMAgGA1UEAwwBdDBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABKvpQWpm+Wrf\n"
+		"+KcMQsxOk9r4vCddDa581QsMe82DbM9x3Nl1eDu+0b8UXhwXVyA/q0W5oI2yuInj\n"
+		"lsVIfvthJQWjUzBRMB0GA1UdDgQWBBRB+eVwcXFdnzUXhiKDfVBPIZL9OTAfBgNV\n"
+		"HSMEGDAWgBRB+eVwcXFdnzUXhiKDfVBPIZL9OTAPBgNVHRMBAf8EBTADAQH/MAoG\n"
+		"CCqGSM49BAMCA0kAMEYCIQDese/e0jom1GLJsgfjs4Pw3R+CfAfAI52nIQOFwAUm\n"
+		"JgIhAINU+tS38cMg4p8uIv41DlYHzjNrm0ggGwybAbEotNoM\n"
+		"-----END CERTIFICATE-----\n";
+	struct tls_trust **room = config_trust_room(a);
+	char why[TLS_TRUST_WHY_MAX];
+
+	*room = tls_trust_make(text, strlen(text), true, why);
+	assert_int_equal(*room != NULL, tls_is_built());
+	return *room;
+}
+
 static const struct net_prefix in_set = {AF_INET, 8, {10}};
 static const struct addr_brief inside = {AF_INET, 80, 0, {10, 1, 2, 3}};
 static const struct addr_brief outside = {AF_INET, 80, 0, {11, 1, 2, 3}};
@@ -144,6 +168,7 @@ static struct netset *make_set(struct arena *a)
 		fill_##type(a, &x->list[i]);
 #define NETSET(set, networks) x->set = make_set(a);
 #define HOSTSET(set, names)   x->set = make_hosts(a);
+#define TRUST(member)	      x->member = make_trust(a);
 #define INDEX(member)	      VALUE(member)
 #define PLACE(member)	      x->member = (struct config_place){arena_printf(a, "t.ini"), 7};
 #define ORIGINS(member)	      LIST(member.list, member.count)
@@ -223,6 +248,9 @@ static void each_byte(struct pair *p, void *bytes, size_t size, const char *memb
 		change_##type(p, &x->list[i]);
 #define NETSET(set, networks) WITH(x->set, NULL, false, #set);
 #define HOSTSET(set, names)   NETSET(set, names)
+#define TRUST(member)                                                                                        \
+	if (tls_is_built())                                                                                  \
+		WITH(x->member, NULL, false, #member);
 #define INDEX(member)	      WITH(x->member, 1, true, #member);
 #define PLACE(member)	      WITH(x->member, (struct config_place){0}, true, #member);
 #define ORIGINS(member)	      WITH(x->member, (struct config_origins){0}, true, #member);

@@ -172,6 +172,12 @@ static inline void assert_same_check(const struct config_check *a, const struct 
 		assert_int_equal(a->steps[i].len, b->steps[i].len);
 		assert_memory_equal(a->steps[i].bytes, b->steps[i].bytes, a->steps[i].len);
 	}
+	assert_int_equal(a->tls, b->tls);
+	assert_same_text(a->sni, b->sni);
+	assert_same_text(a->alpn, b->alpn);
+	assert_int_equal(a->verify, b->verify);
+	assert_same_text(a->ca_file, b->ca_file);
+	assert_ptr_equal(a->trust, b->trust);
 #define OPTION_CHECK SAME_MEMBER
 #include "weir/config/option_members.tbl.h"
 }

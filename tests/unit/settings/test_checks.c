@@ -268,7 +268,7 @@ static void bad_checks_are_refused_at_their_place(void **state)
 		const char *line, *where, *hint;
 	} rows[] = {
 		{"check = ftp", "t.ini:4:9: ", "write off, tcp, http GET /PATH"},
-		{"check = Redis", "t.ini:4:9: ", "redis, pgsql user=NAME, or proxy"},
+		{"check = Redis", "t.ini:4:9: ", "redis, pgsql user=NAME, https GET /PATH, tls, or proxy"},
 		{"check = redis role=primary", "t.ini:4:20: ", "write role=master or role=replica"},
 		{"check = redis role=slave", "t.ini:4:20: ", "write role=master or role=replica"},
 		{"check = redis role", "t.ini:4:15: ", "'role' needs a value"},
