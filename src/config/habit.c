@@ -14,7 +14,12 @@
 
 static bool is_check_with_options(const char *kind)
 {
-	return strcmp(kind, "tcp") == 0 || strcmp(kind, "redis") == 0 || strcmp(kind, "pgsql") == 0;
+	static const char *const kinds[] = {"tcp", "redis", "pgsql", "mysql", "ldap"};
+
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+		if (strcmp(kind, kinds[i]) == 0)
+			return true;
+	return false;
 }
 
 /* The section to which the words of a line of `o` belong as options; 0 = they are not options. The words of

@@ -160,6 +160,7 @@ TEXT(alpn)
 VALUE(verify)
 TEXT(ca_file)
 TRUST(trust)
+TEXT(hello)
 #define OPTION_CHECK MEMBER
 #include "weir/config/option_members.tbl.h"
 END

@@ -13,21 +13,32 @@
 
 #include "probe_answer.h"
 #include "probe_hello.h"
+#include "probe_ldap.h"
+#include "probe_mysql.h"
 #include "probe_pgsql.h"
 #include "probe_redis.h"
+#include "probe_smtp.h"
 
 struct server;
 
 struct probe_talk {
 	const struct config_check *config; /* borrows */
-	bool begun; /* the first question was taken */
+	const struct server *server;       /* borrows */
+	bool begun; /* the first question was asked for */
 	union {
 		struct probe_redis redis;
-		struct probe_pgsql pgsql;
-		struct probe_hello hello;
+		struct {
+			struct probe_pgsql pgsql;
+			uint8_t startup[PROBE_PGSQL_ROOM];
+		};
+		struct {
+			struct probe_hello hello;
+			uint8_t hello_room[PROBE_HELLO_ROOM];
+		};
+		struct probe_mysql mysql;
+		struct probe_ldap ldap;
+		struct probe_smtp smtp;
 	};
-	const struct server *server; /* borrows */
-	uint8_t startup[PROBE_PGSQL_ROOM > PROBE_HELLO_ROOM ? PROBE_PGSQL_ROOM : PROBE_HELLO_ROOM];
 };
 
 /* Is this a check that talks? */

@@ -125,6 +125,9 @@ int setting_parse_check_host(const struct setting *s, void *field);
 /* Does this word belong to the kind of check, which `kind` names in quotes? 0, or -EINVAL after reporting. */
 int setting_validate_kind(const struct setting *s, bool right, const char *kind);
 /* setting_check_role.c */
+/* "[EHLO|HELO NAME]" at word 1; how many words, or -EINVAL after reporting. */
+int setting_take_hello(const struct setting *s, struct config_check *c);
+void setting_print_hello(const struct config_check *c, FILE *out);
 int setting_parse_check_login(const struct setting *s, void *field);
 int setting_parse_check_role(const struct setting *s, void *field);
 void setting_print_check_role(const void *field, const struct option *option, FILE *out);

@@ -4,7 +4,7 @@
  *
  *	off | tcp | proxy | http [METHOD] PATH [host= expect=] | [expect=TEXT] [send TEXT expect=TEXT]... |
  *	redis [role=] | pgsql user= [database= role=] | https [METHOD] PATH [host= expect= sni= verify=] |
- *	tls [sni= alpn= verify=]
+ *	tls [sni= alpn= verify=] | mysql [user=] | ldap | smtp [EHLO NAME]
  *
  * Rejects text that an HTTP request cannot contain, and words of another kind of check. Main thread.
  */
@@ -282,6 +282,9 @@ static const char *const kind_words[] = {
 	[CONFIG_CHECK_REDIS] = "redis",
 	[CONFIG_CHECK_PGSQL] = "pgsql",
 	[CONFIG_CHECK_TLS] = "tls",
+	[CONFIG_CHECK_MYSQL] = "mysql",
+	[CONFIG_CHECK_LDAP] = "ldap",
+	[CONFIG_CHECK_SMTP] = "smtp",
 };
 
 /* Takes the kind of check from its first word; returns the number of words used, or -EINVAL after
@@ -299,6 +302,8 @@ static int take_kind(const struct setting *s, struct config_check *c)
 		c->kind = (enum config_check_kind)i;
 		if (c->kind == CONFIG_CHECK_HTTP)
 			taken = take_request(s, c);
+		else if (c->kind == CONFIG_CHECK_SMTP)
+			taken = setting_take_hello(s, c);
 		return taken < 0 ? taken : taken + 1;
 	}
 	if (strcmp(w->text, "https") == 0) {
@@ -319,7 +324,7 @@ static int take_kind(const struct setting *s, struct config_check *c)
 	}
 	diag_error(s->diag, DIAG_BAD_VALUE, w->at, "'check' cannot be '%s'", w->text);
 	diag_hint(s->diag, "write off, tcp, http GET /PATH, send TEXT expect=TEXT, expect=TEXT, redis, "
-			   "pgsql user=NAME, https GET /PATH, tls, or proxy");
+			   "pgsql user=NAME, https GET /PATH, tls, mysql, ldap, smtp, or proxy");
 	return -EINVAL;
 }
 
@@ -355,7 +360,7 @@ int setting_parse_check(const struct setting *s, void *field)
 	/* Times and counts are separate options; everything else is reset. */
 	c.port = 0;
 	c.proxy = CONFIG_CHECK_PROXY_AUTO;
-	c.method = c.path = c.host = c.body = c.user = c.database = NULL;
+	c.method = c.path = c.host = c.body = c.user = c.database = c.hello = NULL;
 	c.role = CONFIG_CHECK_ROLE_ANY;
 	c.sni = c.alpn = c.ca_file = NULL;
 	c.tls = false;
@@ -429,5 +434,7 @@ void setting_print_check(const void *field, const struct option *option, FILE *o
 		print_steps(c, out);
 	else
 		fputs(kind_words[c->kind], out);
+	if (c->kind == CONFIG_CHECK_SMTP)
+		setting_print_hello(c, out);
 	setting_print_words(IN_CHECK, c, out);
 }

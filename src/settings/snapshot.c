@@ -198,6 +198,7 @@ static void copy_check(struct arena *a, struct config_check *to, const struct co
 	to->alpn = copy_text(a, from->alpn);
 	to->ca_file = copy_text(a, from->ca_file);
 	to->trust = config_trust_hold(a, from->trust);
+	to->hello = copy_text(a, from->hello);
 	to->statuses = copy_bytes(a, from->statuses, from->status_count * sizeof(*to->statuses));
 	to->steps = copy_bytes(a, from->steps, from->step_count * sizeof(*to->steps));
 	for (size_t i = 0; i < to->step_count; i++)

@@ -109,6 +109,13 @@ RULES = [
     ("option httpchk GET *", "write 'check = http GET /PATH'"),
     ("option httpchk get x", "write 'check = http GET /PATH'"),
     ("http-check expect string \"all is well\"", "write 'check = http GET / expect=\"all is well\"'"),
+    ("option mysql-check", "write 'check = mysql'"),
+    ("option mysql-check user haproxy", "write 'check = mysql user=haproxy'"),
+    ("option mysql-check user haproxy post-41", "write 'check = mysql user=haproxy'"),
+    ("option ldap-check", "write 'check = ldap'"),
+    ("option smtpchk", "write 'check = smtp'"),
+    ("option smtpchk HELO mail.example.org", "write 'check = smtp HELO mail.example.org'"),
+    ("option smtpchk EHLO mail.example.org", "write 'check = smtp EHLO mail.example.org'"),
     ("tcp-check send PING\\r\\n",
      "write 'check = send PING\\r\\n expect=TEXT': all steps go on one line"),
     ("proxy_bind $remote_addr transparent;", "write 'source=client' on the server line"),
@@ -225,7 +232,7 @@ def test_a_rule_that_cannot_be_turned_is_not_filled_in(line, tmp_path):
 
 
 TABLE = "".join((HERE.parents[1] / "src/config" / name).read_text()
-                for name in ("foreign.tbl.h", "foreign_tls.tbl.h"))
+                for name in ("foreign.tbl.h", "foreign_tls.tbl.h", "foreign_checks.tbl.h"))
 OPTIONS = "".join((HERE.parents[1] / "include/weir/config" / name).read_text()
                   for name in ("options.tbl.h", "backend_options.tbl.h"))
 TEXT = r'"((?:[^"\\]|\\.)*)"'

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * fuzz_check_talk.c - any bytes as the answers of a Redis or PostgreSQL server, in any pieces, against a slow
- * reader.
+ * fuzz_check_talk.c - any bytes as the answers of a server that is asked in its own protocol, in any pieces.
  *
  * A libFuzzer target; replay.c runs it over the corpus without one. The input: which protocol and role, how
- * the answers are cut, and the answers. The slow reader has all of them at once and compares whole texts.
+ * the answers are cut, and the answers. Those of Redis and PostgreSQL are compared with a slow reader, which
+ * has all of them at once and compares whole texts; those of other servers with themselves, cut elsewhere.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -199,7 +199,7 @@ static enum probe_answer slow_pgsql(struct slow *s)
 	return answer == PROBE_ANSWER_MORE ? PROBE_ANSWER_BROKEN : answer;
 }
 
-/* ---- both ---- */
+/* ---- all ---- */
 
 static bool is_printable(const char *text)
 {
@@ -209,6 +209,11 @@ static bool is_printable(const char *text)
 	return true;
 }
 
+static bool speaks_first(enum config_check_kind kind)
+{
+	return kind == CONFIG_CHECK_MYSQL || kind == CONFIG_CHECK_SMTP;
+}
+
 /* Pushes the answers in pieces; sends the question that is due. */
 static void talk(struct probe_talk *t, const struct slow *s, unsigned cuts, unsigned turn)
 {
@@ -216,7 +221,7 @@ static void talk(struct probe_talk *t, const struct slow *s, unsigned cuts, unsi
 	size_t len = 0;
 
 	probe_talk_reset(t);
-	check(probe_talk_question(t, &len) != NULL);
+	check((probe_talk_question(t, &len) == NULL) == speaks_first(t->config->kind));
 	check(probe_talk_question(t, &len) == NULL);
 	for (size_t at = 0; at < s->len && answer <= PROBE_ANSWER_ASK; turn = turn * 5 + 3) {
 		const size_t piece = 1 + turn % (cuts + 1), left = s->len - at;
@@ -231,14 +236,23 @@ static void talk(struct probe_talk *t, const struct slow *s, unsigned cuts, unsi
 	}
 }
 
+static enum probe_answer answer_cut(struct probe_talk *t, const struct slow *s, unsigned cuts, unsigned turn)
+{
+	talk(t, s, cuts, turn);
+	return probe_talk_end(t);
+}
+
 static void compare(struct probe_talk *t, struct slow *s, unsigned cuts, unsigned turn)
 {
-	enum probe_answer answer;
+	const enum probe_answer whole = answer_cut(t, s, UINT16_MAX, UINT16_MAX - 1u);
+	const enum probe_answer answer = answer_cut(t, s, cuts, turn);
 
-	talk(t, s, cuts, turn);
-	answer = probe_talk_end(t);
 	s->at = 0;
-	check(answer == (t->config->kind == CONFIG_CHECK_REDIS ? slow_redis(s) : slow_pgsql(s)));
+	check(answer == whole);
+	if (t->config->kind == CONFIG_CHECK_REDIS)
+		check(answer == slow_redis(s));
+	else if (t->config->kind == CONFIG_CHECK_PGSQL)
+		check(answer == slow_pgsql(s));
 	check(strlen(probe_talk_detail(t)) < PROBE_DETAIL_MAX);
 	check(is_printable(probe_talk_detail(t)));
 	check(answer == PROBE_ANSWER_GOOD || probe_talk_detail(t)[0] != '\0');
@@ -246,13 +260,17 @@ static void compare(struct probe_talk *t, struct slow *s, unsigned cuts, unsigne
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	static const enum config_check_kind others[] = {CONFIG_CHECK_MYSQL, CONFIG_CHECK_LDAP,
+							CONFIG_CHECK_SMTP};
 	struct config_check c = {.user = TEXT("u")};
 	struct probe_talk t;
 	struct slow s;
 
 	if (size < 2)
 		return 0;
-	c.kind = data[0] % 2 == 0 ? CONFIG_CHECK_REDIS : CONFIG_CHECK_PGSQL;
+	c.kind = data[0] >= 128 ? others[data[0] % ARRAY_LEN(others)]
+		 : data[0] % 2 == 0 ? CONFIG_CHECK_REDIS
+				    : CONFIG_CHECK_PGSQL;
 	c.role = (enum config_check_role)(data[0] / 2 % 3);
 	s = (struct slow){.role = c.role, .data = data + 2, .len = size - 2};
 	probe_talk_init(&t, &c, NULL); /* the server is for hellos only */

@@ -46,9 +46,9 @@ OPTION("on-empty", BACK_D, BACK_D, OPT_CHOICE, 0, "keep|drain", MADE_BACK_CHOICE
        "What happens to the servers of a set when its name has no address any more, or cannot be resolved: "
        "keep = they stay in use; drain = they get no new connections.", "on-empty = drain")
 OPTION("check", BACK_D, BACK_D, OPT_CHECK, 0,
-       "off | tcp | http[s] [METHOD] PATH | tls | redis | pgsql | [expect=TEXT] [send TEXT]...",
+       "off | tcp | http[s] [METHOD] PATH | PROTOCOL | [expect=TEXT] [send TEXT expect=TEXT]...",
        FIELD_PROXY(check), "off", 0, 0,
-       "How servers are health-checked, with the words of a check line; check=off on a server exempts it.",
+       "How servers are health-checked: PROTOCOL is tls, redis, pgsql, mysql, ldap or smtp; weir.ini(5).",
        "check = http GET /health expect=200")
 OPTION("check-interval", BACK_D, BACK_D, OPT_DURATION, 0, "DURATION", MADE_CHECK(interval_ns), "2s",
        CHECK_MIN_NS, 86400 * NS_PER_SEC, "Time between two health checks of a server.", "check-interval = 2s")
@@ -199,7 +199,9 @@ OPTION("host", IN_CHECK, IN_CHECK, OPT_CHECK_HOST, 0, "NAME", FIELD_CHECK(host),
        "Host header of an HTTP health check; if unset, the server's own.",
        "check = http GET / host=www.example.com")
 OPTION("user", IN_CHECK, IN_CHECK, OPT_CHECK_LOGIN, 0, "NAME", FIELD_CHECK(user), NULL, 0, 0,
-       "User of a PostgreSQL health check, who gives no password.", "check = pgsql user=weir")
+       "User of a PostgreSQL or MySQL health check, who gives no password; for mysql, who must be let in. "
+       "If unset, any MySQL server that answers a login passes.",
+       "check = pgsql user=weir")
 OPTION("database", IN_CHECK, IN_CHECK, OPT_CHECK_LOGIN, 0, "NAME", FIELD_CHECK(database), NULL, 0, 0,
        "Database of a PostgreSQL health check; if unset, 'postgres'.",
        "check = pgsql user=weir database=app role=primary")

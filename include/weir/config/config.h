@@ -112,6 +112,9 @@ enum config_check_kind {
 	CONFIG_CHECK_REDIS,
 	CONFIG_CHECK_PGSQL,
 	CONFIG_CHECK_TLS,
+	CONFIG_CHECK_MYSQL,
+	CONFIG_CHECK_LDAP,
+	CONFIG_CHECK_SMTP,
 };
 /* Whose certificates a check over TLS accepts; HELLO: none is looked at, a ServerHello is enough. */
 enum config_check_verify {
@@ -276,7 +279,7 @@ struct config_check {
 	enum config_check_kind kind;
 	uint16_t port; /* 0 = the server's port */
 	enum config_check_proxy proxy; /* PROXY header sent first */
-	char *method; /* CONFIG_CHECK_HTTP: "GET" */
+	char *method; /* CONFIG_CHECK_HTTP: "GET"; CONFIG_CHECK_SMTP: "EHLO", NULL = "HELO" */
 	char *path;
 	char *host; /* NULL = the server's name or address */
 	struct config_status_range *statuses; /* none and no `body`: 200-399 */
@@ -285,7 +288,7 @@ struct config_check {
 	struct config_check_step *steps; /* CONFIG_CHECK_SEND */
 	size_t step_count;
 	enum config_check_role role; /* CONFIG_CHECK_REDIS, CONFIG_CHECK_PGSQL */
-	char *user;     /* CONFIG_CHECK_PGSQL */
+	char *user;     /* CONFIG_CHECK_PGSQL; CONFIG_CHECK_MYSQL: NULL = any */
 	char *database; /* NULL = "postgres", which every server has */
 	bool tls;       /* through TLS, by OpenSSL: `check = https`, and CONFIG_CHECK_TLS that verifies */
 	char *sni;      /* NULL = `host`, else the server's name */
@@ -293,6 +296,7 @@ struct config_check {
 	enum config_check_verify verify;
 	char *ca_file;           /* CONFIG_CHECK_VERIFY_FILE */
 	struct tls_trust *trust; /* shared: one reference; SYSTEM and FILE */
+	char *hello;    /* CONFIG_CHECK_SMTP: our name; NULL = "localhost" */
 #define OPTION_CHECK CONFIG_MEMBER
 #include "weir/config/option_members.tbl.h"
 };

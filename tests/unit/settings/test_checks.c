@@ -258,8 +258,51 @@ static void checks_of_databases_have_roles_and_names(void **state)
 	assert_int_equal(l.config->backends[0].check.role, CONFIG_CHECK_ROLE_STANDBY);
 	assert_int_equal(strlen(l.config->backends[0].check.user), 128);
 	unload(&l);
+	l = load_check("check = mysql");
+	assert_int_equal(l.config->backends[0].check.kind, CONFIG_CHECK_MYSQL);
+	assert_null(l.config->backends[0].check.user);
+	unload(&l);
+	l = load_check("check = mysql user=joe port=1");
+	assert_string_equal(l.config->backends[0].check.user, "joe");
+	unload(&l);
+	l = load_check("check = ldap");
+	assert_int_equal(l.config->backends[0].check.kind, CONFIG_CHECK_LDAP);
+	unload(&l);
+	l = load_check("check = smtp port=2");
+	assert_int_equal(l.config->backends[0].check.kind, CONFIG_CHECK_SMTP);
+	assert_null(l.config->backends[0].check.hello);
+	unload(&l);
+	l = load_check("check = smtp EHLO [192.0.2.1] proxy=v1");
+	assert_string_equal(l.config->backends[0].check.method, "EHLO");
+	assert_string_equal(l.config->backends[0].check.hello, "[192.0.2.1]");
+	unload(&l);
 	(void)snprintf(line, sizeof(line), HEAD "check = pgsql user=%0129d\n", 0);
 	assert_refused(line, "t.ini:4:20: ", "'user' has at most 128 bytes", NULL);
+}
+
+static void bad_words_of_talks_are_refused_at_their_place(void **state)
+{
+	static const struct {
+		const char *line, *where, *hint;
+	} rows[] = {
+		{"check = mysql user=", "t.ini:4:15: ", "'user' needs a value"},
+		{"check = mysql database=x", "t.ini:4:24: ", "'database' is for 'check = pgsql'"},
+		{"check = mysql role=master", "t.ini:4:20: ", "'role' is for"},
+		{"check = ldap user=x", "t.ini:4:19: ", "'user' is for 'check = pgsql' and 'check = mysql'"},
+		{"check = smtp EHLO", "t.ini:4:14: ", "'EHLO' needs the name of this machine"},
+		{"check = smtp HELO a/b", "t.ini:4:19: ", "'a/b' is not a host name"},
+		{"check = smtp EHLO \"\"", "t.ini:4:", "is not a host name"},
+		{"check = smtp ehlo a", "t.ini:4:14: ", "ehlo"},
+		{"check = smtp EHLO a b", "t.ini:4:21: ", "b"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		char text[200];
+
+		(void)snprintf(text, sizeof(text), HEAD "%s\n", rows[i].line);
+		assert_refused(text, rows[i].where, rows[i].hint, NULL);
+	}
 }
 
 static void bad_checks_are_refused_at_their_place(void **state)
@@ -268,7 +311,7 @@ static void bad_checks_are_refused_at_their_place(void **state)
 		const char *line, *where, *hint;
 	} rows[] = {
 		{"check = ftp", "t.ini:4:9: ", "write off, tcp, http GET /PATH"},
-		{"check = Redis", "t.ini:4:9: ", "redis, pgsql user=NAME, https GET /PATH, tls, or proxy"},
+		{"check = Redis", "t.ini:4:9: ", "https GET /PATH, tls, mysql, ldap, smtp, or proxy"},
 		{"check = redis role=primary", "t.ini:4:20: ", "write role=master or role=replica"},
 		{"check = redis role=slave", "t.ini:4:20: ", "write role=master or role=replica"},
 		{"check = redis role", "t.ini:4:15: ", "'role' needs a value"},
@@ -342,6 +385,7 @@ int main(void)
 		cmocka_unit_test(the_longest_checks_fit_a_line_of_print),
 		cmocka_unit_test(a_check_of_a_section_begins_anew),
 		cmocka_unit_test(checks_of_databases_have_roles_and_names),
+		cmocka_unit_test(bad_words_of_talks_are_refused_at_their_place),
 		cmocka_unit_test(bad_checks_are_refused_at_their_place),
 	};
 
