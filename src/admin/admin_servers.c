@@ -17,14 +17,19 @@
 
 
 /* HAProxy's numbers (server-t.h, check-t.h of version 2.6). */
-enum op_state { OP_STOPPED, OP_STARTING, OP_RUNNING };
+enum op_state { OP_STOPPED, OP_STARTING, OP_RUNNING, OP_STOPPING };
 enum admin_mask {
 	ADMIN_MASK_MAINT = 1,
 	ADMIN_MASK_CONFIGURED_MAINT = 4,
 	ADMIN_MASK_DRAIN = 8,
 	ADMIN_MASK_UNRESOLVED = 32
 };
-enum probe_verdict { PROBE_VERDICT_UNKNOWN = 0, PROBE_VERDICT_FAILED = 2, PROBE_VERDICT_PASSED = 3 };
+enum probe_verdict {
+	PROBE_VERDICT_UNKNOWN = 0,
+	PROBE_VERDICT_FAILED = 2,
+	PROBE_VERDICT_PASSED = 3,
+	PROBE_VERDICT_CONDITION = 4 /* passed, but asks to be drained */
+};
 enum probe_state {
 	PROBE_STATE_RUNNING = 1,
 	PROBE_STATE_CONFIGURED = 2,
@@ -187,6 +192,8 @@ static unsigned op_state(const struct server *s)
 	case SERVER_UP:
 	case SERVER_DRAIN:
 		return s->slow_since_ns != 0 ? OP_STARTING : OP_RUNNING;
+	case SERVER_NOLB:
+		return OP_STOPPING;
 	case SERVER_DOWN:
 	case SERVER_UNRESOLVED:
 	case SERVER_MAINT:
@@ -222,7 +229,7 @@ static unsigned probe_verdict(const struct probe_view *v)
 	case PROBE_OUTCOME_UNKNOWN:
 		break;
 	case PROBE_OUTCOME_PASSED:
-		return PROBE_VERDICT_PASSED;
+		return v->code == PROBE_L7OKC ? PROBE_VERDICT_CONDITION : PROBE_VERDICT_PASSED;
 	case PROBE_OUTCOME_FAILED:
 		return PROBE_VERDICT_FAILED;
 	}

@@ -189,7 +189,7 @@ static const char *status_text(const struct server *s, enum server_state state, 
 	const bool by_agent = (state == SERVER_DOWN && s->agent.down) ||
 			      (state == SERVER_DRAIN && server_is_out_by_agent(s));
 	const char *word = server_state_text(state);
-	const bool up = state == SERVER_UP || state == SERVER_DRAIN;
+	const bool up = state == SERVER_UP || state == SERVER_DRAIN || state == SERVER_NOLB;
 
 	if (by_agent) {
 		(void)snprintf(buf, room, "%s (agent)", word); /* it fits */

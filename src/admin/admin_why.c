@@ -65,6 +65,8 @@ static const char *advice(const struct server *s)
 		return "; 'enable server' brings it back";
 	if (server_is_out_by_agent(s) || (s->agent.down && s->healthy))
 		return "; its agent says so: 'disable agent' brings it back";
+	if (state_of(s) == SERVER_NOLB)
+		return "; it finishes its sessions, and the next check that passes brings it back";
 	if (state_of(s) == SERVER_UNRESOLVED)
 		return "; look up its name on this machine";
 	if (s->checks_off && !s->healthy)

@@ -232,6 +232,7 @@ static enum preview_fate why_not_listed(const struct server *s)
 	case SERVER_UP:
 		break;
 	case SERVER_DRAIN:
+	case SERVER_NOLB:
 		return PREVIEW_DRAIN;
 	case SERVER_DOWN:
 		return PREVIEW_DOWN;

@@ -59,7 +59,9 @@ static enum server_state state_of(const struct server *s)
 		return SERVER_UNRESOLVED;
 	if (!s->healthy || s->agent.down)
 		return SERVER_DOWN;
-	return admin == SERVER_ADMIN_DRAIN || s->stopping || s->leaves ? SERVER_DRAIN : SERVER_UP;
+	if (admin == SERVER_ADMIN_DRAIN || s->leaves)
+		return SERVER_DRAIN;
+	return s->stopping ? SERVER_NOLB : SERVER_UP;
 }
 
 static bool drains(const struct server *s)

@@ -124,6 +124,17 @@ void server_updates_set_health(struct server_updates *u, struct server *s, bool 
 	updates_wake_for_slowstart(u, s);
 }
 
+void server_updates_set_stopping(struct server_updates *u, struct server *s, const char *cause)
+{
+	int err;
+
+	updates_hold(u, s->owner);
+	err = server_set_stopping(s, cause, clock_mono_ns());
+	check(err == 0); /* as above */
+	mark_clear(&s->marks[SERVER_MARK_HEALTH]);
+	updates_wake_for_slowstart(u, s);
+}
+
 void server_updates_set_agent(struct server_updates *u, struct server *s, const struct server_agent *agent,
 			      const char *cause)
 {

@@ -121,6 +121,7 @@ bool view_is_up(const struct view_row *row)
 bool view_is_taken_out(const struct view_row *row)
 {
 	return strcmp(row->state, server_state_word(SERVER_DRAIN)) == 0 ||
+	       strcmp(row->state, server_state_word(SERVER_NOLB)) == 0 ||
 	       strcmp(row->state, server_state_word(SERVER_MAINT)) == 0 ||
 	       strcasecmp(row->state, STAT_STATUS_PAUSED) == 0;
 }

@@ -160,7 +160,9 @@ static void finish_head(struct probe_http *h)
 		h->part = PROBE_HTTP_PART_STATUS_LINE;
 		return;
 	}
-	if (!is_status_wanted(h)) {
+	if (h->config->soft_stop != 0 && h->status == h->config->soft_stop) {
+		h->verdict = PROBE_HTTP_SOFT_STOP;
+	} else if (!is_status_wanted(h)) {
 		h->verdict = PROBE_HTTP_BAD_STATUS;
 	} else if (h->config->body == NULL || h->match.found) {
 		h->verdict = PROBE_HTTP_GOOD;

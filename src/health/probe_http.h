@@ -23,6 +23,7 @@ struct config_check;
 enum probe_http_verdict {
 	PROBE_HTTP_MORE,       /* not known yet */
 	PROBE_HTTP_GOOD,
+	PROBE_HTTP_SOFT_STOP,  /* the status by which a server asks to be drained */
 	PROBE_HTTP_BAD_STATUS, /* a response with an unwanted status */
 	PROBE_HTTP_NOT_FOUND,  /* the body lacks the wanted string */
 	PROBE_HTTP_BROKEN,     /* not HTTP, or cut short; see `why` */

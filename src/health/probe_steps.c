@@ -139,6 +139,9 @@ static void judge_http(struct probe *p, enum probe_http_verdict verdict)
 	case PROBE_HTTP_GOOD:
 		probe_tell(p, PROBE_L7OK, status);
 		break;
+	case PROBE_HTTP_SOFT_STOP:
+		probe_tell(p, PROBE_L7OKC, status);
+		break;
 	case PROBE_HTTP_BAD_STATUS:
 		probe_tell(p, PROBE_L7STS, status);
 		break;

@@ -14,13 +14,12 @@
 #include "weir/base/hash.h"
 #include "weir/config/same.h"
 #include "weir/config/server_check.h"
-#include "weir/engine/server_sock.h"
 #include "sharing.h"
+#include "target_log.h"
 
 /* Waits are up to this much shorter than configured, so that many checks, or many machines, do not fall into
  * step. They are never longer: a dead server is out within fall x interval. */
-#define JITTER_PERCENT   10
-#define LINES_PER_SECOND 5
+#define JITTER_PERCENT 10
 
 struct config_check target_check(const struct server *s)
 {
@@ -147,42 +146,21 @@ static void went_down(struct target *t)
 static void publish_health(struct target *t, const struct probe_result *r)
 {
 	const bool up = health_is_up(&t->health);
+	const bool passed = probe_code_outcome(r->code) == PROBE_OUTCOME_PASSED;
 	struct server *s = t->server;
-	const bool again = s->stopping && probe_code_outcome(r->code) == PROBE_OUTCOME_PASSED;
+	const bool stops = up && (r->code == PROBE_L7OKC || (s->stopping && !passed));
 	char cause[HISTORY_CAUSE_MAX];
 
-	if (s->healthy == up && !again)
+	if (s->healthy == up && s->stopping == stops)
 		return;
 	(void)snprintf(cause, sizeof(cause), "%s%s%s", probe_code_word(r->code),
 		       r->detail[0] != '\0' ? ": " : "", r->detail); /* always fits */
-	server_updates_set_health(t->owner->updates, s, up, cause);
+	if (stops)
+		server_updates_set_stopping(t->owner->updates, s, cause);
+	else
+		server_updates_set_health(t->owner->updates, s, up, cause);
 	if (!up)
 		went_down(t);
-}
-
-static void tell_shortage(const struct target *t, const struct probe_result *r)
-{
-	if (log_limit_ok(&t->owner->shortage_limit, LOG_CAUSE_SHORTAGE, (uint32_t)r->code, clock_mono_ns(),
-			 1))
-		log_line(LOG_LEVEL_WARNING,
-			 "could not check server %s/%s: %s; "
-			 "a limit of this machine, not a fault of the server",
-			 t->server->backend->name, t->server->config->name, r->detail);
-}
-
-/* Logs each failure on the way down; at debug level for a server that is already down. */
-static void tell_failure(struct target *t, const struct probe_result *r)
-{
-	const enum log_level level = health_is_up(&t->health) ? LOG_LEVEL_INFO : LOG_LEVEL_DEBUG;
-
-	/* One limit per server and result: one server's failures must not hide another's. */
-	if (!log_wants(level) ||
-	    !log_limit_ok(&t->limit, LOG_CAUSE_CHECK, (uint32_t)r->code, clock_mono_ns(), LINES_PER_SECOND))
-		return;
-	log_line(level, "server %s/%s failed a health check: %s, %s, %lld ms; health %u of %u, up from %u",
-		 t->server->backend->name, t->server->config->name, probe_code_word(r->code), r->detail,
-		 (long long)r->duration_ms, t->health.health, t->health.rise + t->health.fall - 1,
-		 t->health.rise);
 }
 
 static void take_failure(struct target *t, const struct probe_result *r)
@@ -190,25 +168,21 @@ static void take_failure(struct target *t, const struct probe_result *r)
 	/* As HAProxy's chkfail: failures of a server that is fully down are not counted. */
 	t->view.failures += t->health.health > 0;
 	if (health_bad(&t->health) == HEALTH_SAME)
-		tell_failure(t, r);
+		target_log_failure(t, r);
 }
 
-/* A port that the kernel may assign to anyone is a configuration mistake, so the warning is repeated while
- * the server is down. */
-static void tell_itself(struct target *t)
+static void take_result(struct target *t, const struct probe_result *result)
 {
-	counter_add(&t->owner->engine->control.self_connects, 1);
-	if (log_limit_ok(&t->limit, LOG_CAUSE_CHECK, PROBE_CODES, clock_mono_ns(), 1))
-		server_sock_log_itself(t->server->backend, t->server->config, &t->probe.to);
-}
+	struct probe_result own = *result;
+	const struct probe_result *r = &own;
 
-static void take_result(struct target *t, const struct probe_result *r)
-{
+	if (own.code == PROBE_L7OKC && !health_is_up(&t->health))
+		own.code = PROBE_L7STS; /* it has no sessions to finish */
 	if (r->met_itself)
-		tell_itself(t);
+		target_log_itself(t);
 	switch (probe_code_outcome(r->code)) {
 	case PROBE_OUTCOME_UNKNOWN:
-		tell_shortage(t, r);
+		target_log_shortage(t, r);
 		break;
 	case PROBE_OUTCOME_PASSED:
 		server_answered(t->server);

@@ -42,6 +42,7 @@ static const struct setting_type other_types[OPT_TYPES] = {
 	[OPT_AGENT] = {setting_parse_agent, setting_print_agent, NULL},
 	[OPT_BYTES_TEXT] = {setting_parse_bytes_text, setting_print_bytes_text, setting_text_is_set},
 	[OPT_CHECK_LOGIN] = {setting_parse_check_login, setting_print_text, setting_text_is_set},
+	[OPT_CHECK_STATUS] = {setting_parse_check_status, setting_print_check_status, NULL},
 	[OPT_CHECK_ROLE] = {setting_parse_check_role, setting_print_check_role, NULL},
 	[OPT_CHECK_SNI] = {setting_parse_check_sni, setting_print_text, setting_text_is_set},
 	[OPT_CHECK_ALPN] = {setting_parse_check_alpn, setting_print_text, setting_text_is_set},

@@ -122,6 +122,8 @@ void setting_print_check(const void *field, const struct option *option, FILE *o
 int setting_parse_check_send(const struct setting *s, void *field);
 int setting_parse_check_expect(const struct setting *s, void *field);
 int setting_parse_check_host(const struct setting *s, void *field);
+int setting_parse_check_status(const struct setting *s, void *field);
+void setting_print_check_status(const void *field, const struct option *option, FILE *out);
 /* Does this word belong to the kind of check, which `kind` names in quotes? 0, or -EINVAL after reporting. */
 int setting_validate_kind(const struct setting *s, bool right, const char *kind);
 /* setting_check_role.c */

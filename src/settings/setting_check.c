@@ -2,9 +2,10 @@
  *
  * setting_check.c - `check`: health checks of servers, parsed and printed.
  *
- *	off | tcp | proxy | http [METHOD] PATH [host= expect=] | [expect=TEXT] [send TEXT expect=TEXT]... |
- *	redis [role=] | pgsql user= [database= role=] | https [METHOD] PATH [host= expect= sni= verify=] |
- *	tls [sni= alpn= verify=] | mysql [user=] | ldap | smtp [EHLO NAME]
+ *	off | tcp | proxy | http [METHOD] PATH [host= expect= soft-stop=] |
+ *	https [METHOD] PATH [host= expect= soft-stop= sni= verify=] | tls [sni= alpn= verify=] |
+ *	[expect=TEXT] [send TEXT expect=TEXT]... | redis [role=] | pgsql user= [database= role=] |
+ *	mysql [user=] | ldap | smtp [EHLO NAME]
  *
  * Rejects text that an HTTP request cannot contain, and words of another kind of check. Main thread.
  */
@@ -192,6 +193,36 @@ int setting_parse_check_expect(const struct setting *s, void *field)
 	return status ? take_statuses(s, c) : take_body(s, c);
 }
 
+int setting_parse_check_status(const struct setting *s, void *field)
+{
+	const struct config_check *c = s->base;
+	const struct word *w = &s->words.list[0];
+	struct config_status_range r = {0};
+	unsigned status;
+
+	if (setting_validate_kind(s, c->kind == CONFIG_CHECK_HTTP, "'check = http'") != 0)
+		return -EINVAL;
+	if (w->len != 3 || take_range(w->text, w->len, &r) != 0 || r.first < STATUS_MIN ||
+	    r.first > STATUS_MAX) {
+		diag_error(s->diag, DIAG_BAD_VALUE, w->at, "'%s' is not an HTTP status, %d to %d", w->text,
+			   STATUS_MIN, STATUS_MAX);
+		diag_hint(s->diag, "write soft-stop=404");
+		return -EINVAL;
+	}
+	status = r.first;
+	memcpy(field, &status, sizeof(status));
+	return 0;
+}
+
+void setting_print_check_status(const void *field, const struct option *option, FILE *out)
+{
+	unsigned status;
+
+	(void)option; /* there is one row */
+	memcpy(&status, field, sizeof(status));
+	fprintf(out, "%u", status);
+}
+
 int setting_parse_check_host(const struct setting *s, void *field)
 {
 	const struct config_check *c = s->base;
@@ -367,6 +398,7 @@ int setting_parse_check(const struct setting *s, void *field)
 	c.verify = CONFIG_CHECK_VERIFY_HELLO;
 	c.trust = NULL;
 	c.statuses = NULL;
+	c.soft_stop = 0;
 	c.steps = NULL;
 	c.status_count = c.step_count = 0;
 	line.words = join_sends(s);

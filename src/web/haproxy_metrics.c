@@ -104,6 +104,8 @@ static const char *state_of(const char *status)
 		return "MAINT";
 	if (strncmp(status, "DRAIN", 5) == 0)
 		return "DRAIN";
+	if (strncmp(status, "NOLB", 4) == 0)
+		return "NOLB";
 	if (strncmp(status, "DOWN", 4) == 0 || strcmp(status, "STOP") == 0 || strcmp(status, "PAUSED") == 0)
 		return "DOWN";
 	return "UP"; /* "OPEN", "FULL", "no check", "UP 1/3" */

@@ -54,7 +54,7 @@ BACKEND(last_session_timestamp_ns, GAUGE, "when its last session started, in Uni
 SERVER(up, GAUGE, "1 if it takes new sessions as far as health, address and administrator go, else 0",
        object_state(o) == SERVER_UP)
 SERVER(draining, GAUGE, "1 if it takes no new sessions and finishes those it has, else 0",
-       object_state(o) == SERVER_DRAIN)
+       object_state(o) == SERVER_DRAIN || object_state(o) == SERVER_NOLB)
 SERVER(maintenance, GAUGE, "1 if it is in maintenance, else 0", object_state(o) == SERVER_MAINT)
 SERVER(backup, GAUGE, "1 if it is a backup server, else 0", o->s->config->backup)
 SERVER(weight, GAUGE, "weight in effect, with its slow start", server_weight_in_effect(o->s))

@@ -24,6 +24,7 @@ enum page_tone page_server_tone(unsigned state)
 	case SERVER_UP:
 		return PAGE_GOOD;
 	case SERVER_DRAIN:
+	case SERVER_NOLB:
 		return PAGE_WARN;
 	case SERVER_MAINT:
 		return PAGE_OFF;

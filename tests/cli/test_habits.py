@@ -112,6 +112,7 @@ RULES = [
     ("option mysql-check", "write 'check = mysql'"),
     ("option mysql-check user haproxy", "write 'check = mysql user=haproxy'"),
     ("option mysql-check user haproxy post-41", "write 'check = mysql user=haproxy'"),
+    ("http-check disable-on-404", "write 'check = http GET / soft-stop=404'"),
     ("option ldap-check", "write 'check = ldap'"),
     ("option smtpchk", "write 'check = smtp'"),
     ("option smtpchk HELO mail.example.org", "write 'check = smtp HELO mail.example.org'"),

@@ -59,7 +59,7 @@ THINGS = [
           lambda d: state(d, "a", "srv_check_addr"), ("127.0.0.2",), None, None,
           [("server", "app", "a", "check-addr", "127.0.0.2", None)]),
     Thing("stopping", {"backend": CHECKED}, ["disable health app/a", "set server app/a health stopping"],
-          lambda d: stat(d, "a", "status"), "DRAIN",
+          lambda d: stat(d, "a", "status"), "NOLB",
           lambda w: (w.line, w.line.replace("\n", " check=off\n")), "no check",
           [("server", "app", "a", "checks", "disabled", "enabled"),
            ("server", "app", "a", "health", "stopping", None)]),

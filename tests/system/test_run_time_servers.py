@@ -196,7 +196,8 @@ def test_checks_of_an_added_server_begin_when_they_are_enabled(weir, peers):
     do(daemon, "disable health app/b", "set server app/b health down")
     assert stat(daemon, "b")["status"] == "DOWN"
     do(daemon, "set server app/b health stopping")
-    assert stat(daemon, "b")["status"] == "DRAIN"
+    assert stat(daemon, "b")["status"] == "NOLB"
+    assert states(daemon)["b"]["srv_op_state"] == "3"
     do(daemon, "set server app/b health up")
     assert stat(daemon, "b")["status"] == "no check"
     do(daemon, "disable server app/b")

@@ -5,6 +5,7 @@
  * Codes, numbers and texts are HAProxy's (src/check.c, enum healthcheck_status of check-t.h), so that
  * programs that read its `show stat` and `show servers state` can read ours. Only a failure counts against a
  * server: an unknown result means that we lacked resources, or that an agent said nothing of its health.
+ * L7OKC passes and asks to be drained; of a server that is down it is a failure.
  */
 PROBE_CODE(UNK, "UNK", 0, PROBE_OUTCOME_UNKNOWN, "Unknown")
 PROBE_CODE(INI, "INI", 1, PROBE_OUTCOME_UNKNOWN, "Initializing")
@@ -18,6 +19,7 @@ PROBE_CODE(L6OK, "L6OK", 9, PROBE_OUTCOME_PASSED, "Layer6 check passed")
 PROBE_CODE(L6TOUT, "L6TOUT", 10, PROBE_OUTCOME_FAILED, "Layer6 timeout")
 PROBE_CODE(L6RSP, "L6RSP", 11, PROBE_OUTCOME_FAILED, "Layer6 invalid response")
 PROBE_CODE(L7OK, "L7OK", 15, PROBE_OUTCOME_PASSED, "Layer7 check passed")
+PROBE_CODE(L7OKC, "L7OKC", 16, PROBE_OUTCOME_PASSED, "Layer7 check conditionally passed")
 PROBE_CODE(L7TOUT, "L7TOUT", 12, PROBE_OUTCOME_FAILED, "Layer7 timeout")
 PROBE_CODE(L7RSP, "L7RSP", 13, PROBE_OUTCOME_FAILED, "Layer7 invalid response")
 PROBE_CODE(L7STS, "L7STS", 17, PROBE_OUTCOME_FAILED, "Layer7 wrong status")

@@ -97,7 +97,7 @@ struct server {
 	struct server_agent agent;           /* what counts of it: nothing while it is disabled */
 	enum server_admin admin;             /* as set by the administrator; see server_admin_now() */
 	bool healthy;              /* from its health checks, or set by the administrator; true without any */
-	bool stopping;             /* healthy, but set to take no new connections until a check passes */
+	bool stopping;             /* healthy, but takes no new connections until a check passes */
 	bool closes;               /* it has left, and its sessions end */
 	bool told_to_drain;        /* its sessions were told that it `drains` */
 	bool leaves;               /* its address has gone from its set: it drains, and then goes */
@@ -186,9 +186,9 @@ bool server_usable(const struct server *s);
 /* Its weight with slow start, rounded up as in HAProxy, so that a server in slow start has some share. Any
  * thread. */
 unsigned server_weight_in_effect(const struct server *s);
-/* "UP", "DOWN", "DRAIN", "MAINT", "DOWN (unresolved)"; static. */
+/* "UP", "DOWN", "DRAIN", "NOLB", "MAINT", "DOWN (unresolved)"; static. */
 const char *server_state_text(enum server_state state);
-/* "up", "down", "drain", "maint", "unresolved"; static. */
+/* "up", "down", "drain", "nolb", "maint", "unresolved"; static. */
 const char *server_state_word(enum server_state state);
 
 /* The progress of its slow start in percent of its duration; 100 if there is none. */

@@ -7,6 +7,7 @@
  */
 SERVER_STATE(UP, "UP", "up")
 SERVER_STATE(DRAIN, "DRAIN", "drain") /* takes no new connections; still health-checked */
+SERVER_STATE(NOLB, "NOLB", "nolb") /* the same, because its health check asks for it */
 SERVER_STATE(DOWN, "DOWN", "down") /* according to its health checks */
 SERVER_STATE(UNRESOLVED, "DOWN (unresolved)", "unresolved") /* its name has no address yet */
 SERVER_STATE(MAINT, "MAINT", "maint") /* takes no new connections and is not health-checked */

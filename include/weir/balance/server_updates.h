@@ -99,6 +99,8 @@ void server_updates_unobserve(struct server_observer *o);
 /* From health checks and observation: healthy or not. The server's state changes at once, the roster follows
  * at the end of this turn. Needs no memory. */
 void server_updates_set_health(struct server_updates *u, struct server *s, bool healthy, const char *cause);
+/* From health checks: healthy, but to take no new connections until the next server_updates_set_health(). */
+void server_updates_set_stopping(struct server_updates *u, struct server *s, const char *cause);
 /* From its agent: what it has said so far (copied), or nothing. What an administrator has set counts more.
  * If its administrative state changes, observers are told as of a change by the administrator. Needs no
  * memory. */

@@ -20,8 +20,8 @@
  *    session
  *   server_...     backend         name of its section
  *                  server          its name
- *                  from, to        of a state "UP", "DOWN", "MAINT", "DRAIN" or "DOWN
- *                                  (unresolved)", else a number
+ *                  from, to        of a state "UP", "DOWN", "MAINT", "DRAIN", "NOLB" or
+ *                                  "DOWN (unresolved)", else a number
  *                  reason          why: the health check's result, or who asked for it; "" if there is none
  *   server_state   usable          servers of the backend that take new connections now
  *                  servers         all of them

@@ -198,6 +198,10 @@ OPTION("expect", IN_CHECK, IN_CHECK, OPT_CHECK_EXPECT, OPT_REPEAT, "TEXT | !TEXT
 OPTION("host", IN_CHECK, IN_CHECK, OPT_CHECK_HOST, 0, "NAME", FIELD_CHECK(host), NULL, 0, 0,
        "Host header of an HTTP health check; if unset, the server's own.",
        "check = http GET / host=www.example.com")
+OPTION("soft-stop", IN_CHECK, IN_CHECK, OPT_CHECK_STATUS, OPT_HIDE_ZERO, "STATUS", FIELD_CHECK(soft_stop),
+       NULL, 0, 0,
+       "HTTP status by which a server that is up asks for no new sessions; of one that is down, a failure.",
+       "check = http GET /ready soft-stop=404")
 OPTION("user", IN_CHECK, IN_CHECK, OPT_CHECK_LOGIN, 0, "NAME", FIELD_CHECK(user), NULL, 0, 0,
        "User of a PostgreSQL or MySQL health check, who gives no password; for mysql, who must be let in. "
        "If unset, any MySQL server that answers a login passes.",

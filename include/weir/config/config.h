@@ -284,6 +284,7 @@ struct config_check {
 	char *host; /* NULL = the server's name or address */
 	struct config_status_range *statuses; /* none and no `body`: 200-399 */
 	size_t status_count;
+	unsigned soft_stop; /* the status of a server that asks to be drained; 0 = none */
 	char *body; /* must occur in the answer; NULL = any */
 	struct config_check_step *steps; /* CONFIG_CHECK_SEND */
 	size_t step_count;

@@ -83,6 +83,7 @@ enum option_type {
 	OPT_AGENT,	/* struct config_agent: the port, or the address, of an agent; off */
 	OPT_BYTES_TEXT,	/* char *: text with escapes, without a NUL */
 	OPT_CHECK_LOGIN, /* char * */
+	OPT_CHECK_STATUS, /* unsigned: of an HTTP response */
 	OPT_CHECK_ROLE,	/* enum config_check_role */
 	OPT_CHECK_SNI,	/* char *, like the next */
 	OPT_CHECK_ALPN,

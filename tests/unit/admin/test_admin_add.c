@@ -272,7 +272,7 @@ static void health_is_set(void **state)
 	assert_int_equal(atomic_load(&a->state), SERVER_DOWN);
 	assert_true(mark_is_set(&a->marks[SERVER_MARK_HEALTH]));
 	assert_answer("set server web/a health stopping", "");
-	assert_int_equal(atomic_load(&a->state), SERVER_DRAIN);
+	assert_int_equal(atomic_load(&a->state), SERVER_NOLB);
 	assert_answer("set server web/a health up", "");
 	assert_int_equal(atomic_load(&a->state), SERVER_UP);
 	assert_false(mark_is_set(&a->marks[SERVER_MARK_HEALTH]));

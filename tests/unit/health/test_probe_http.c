@@ -32,6 +32,9 @@ static struct config_check in_some = {.statuses = some, .status_count = 2};
 static struct config_check both = {
 	.statuses = some, .status_count = 2, .body = (char *)(uintptr_t)"OK"};
 
+static struct config_check soft = {.statuses = some, .status_count = 2, .soft_stop = 401,
+				   .body = (char *)(uintptr_t)"OK"};
+
 /* What is known while the connection is open, and at its end. */
 static const struct row {
 	const struct config_check *config;
@@ -55,6 +58,9 @@ static const struct row {
 	{&in_204, "HTTP/1.1 204 x\r\n\r\n", PROBE_HTTP_GOOD, PROBE_HTTP_GOOD, 204},
 	{&in_some, "HTTP/1.1 401 x\r\n\r\n", PROBE_HTTP_GOOD, PROBE_HTTP_GOOD, 401},
 	{&in_some, "HTTP/1.1 300 x\r\n\r\n", PROBE_HTTP_BAD_STATUS, PROBE_HTTP_BAD_STATUS, 300},
+	{&soft, "HTTP/1.1 401 x\r\n\r\n", PROBE_HTTP_SOFT_STOP, PROBE_HTTP_SOFT_STOP, 401},
+	{&soft, "HTTP/1.1 404 x\r\n\r\n", PROBE_HTTP_BAD_STATUS, PROBE_HTTP_BAD_STATUS, 404},
+	{&soft, "HTTP/1.1 200 x\r\n\r\nOK", PROBE_HTTP_GOOD, PROBE_HTTP_GOOD, 200},
 	/* What is no answer. */
 	{&plain, "", PROBE_HTTP_MORE, PROBE_HTTP_BROKEN, 0},
 	{&plain, "HTTP/1.1 200 OK\r\n", PROBE_HTTP_MORE, PROBE_HTTP_BROKEN, 200},

@@ -1088,7 +1088,7 @@ static void stopping_server_takes_nobody_until_a_check_passes(void **state)
 	run_until_result("L4OK");
 	run_time_set_checks(&hand.updates, server(), false, &some_mark);
 	force(SERVER_HEALTH_STOPPING);
-	assert_int_equal(atomic_load(&server()->state), SERVER_DRAIN);
+	assert_int_equal(atomic_load(&server()->state), SERVER_NOLB);
 	assert_int_equal(backend_roster(engine.backends[0])->count, 0);
 	assert_false(atomic_load(&server()->drains)); /* its sessions are not asked to end */
 	run_time_set_checks(&hand.updates, server(), true, &some_mark);
@@ -1106,6 +1106,49 @@ static void stopping_server_that_fails_goes_down(void **state)
 	force(SERVER_HEALTH_STOPPING);
 	run_until(atomic_load(&server()->state) == SERVER_DOWN);
 	assert_false(server()->stopping);
+}
+
+/* Answers each check so until the server is in this state. */
+static void answer_until(const char *answer, enum server_state wanted)
+{
+	const double until = ev_time() + WAIT_S;
+
+	fake.answer = answer;
+	while (atomic_load(&server()->state) != (int)wanted && ev_time() < until) {
+		if (fake.fd < 0)
+			fake.ask = 20;
+		turn();
+	}
+	assert_int_equal(atomic_load(&server()->state), wanted);
+}
+
+static void server_asks_by_its_status_to_be_drained(void **state)
+{
+	static const char gone[] = "HTTP/1.1 404 Not Found\r\n\r\n", good[] = "HTTP/1.1 204 x\r\n\r\n";
+
+	(void)state;
+	wish(CONFIG_CHECK_HTTP);
+	backend_config.check.soft_stop = 404;
+	start();
+	answer_until(gone, SERVER_NOLB);
+	assert_int_equal(view()->code, PROBE_L7OKC);
+	assert_int_equal(view()->health, 4);
+	assert_int_equal(backend_roster(engine.backends[0])->count, 0);
+	answer_until("HTTP/1.1 503 Busy\r\n\r\n", SERVER_DOWN);
+	assert_int_equal(view()->failures, 3);
+	run_until(fake.fd < 0);
+	fake.answer = gone;
+	fake.ask = 20;
+	run_until(view()->status == 404);
+	assert_int_equal(view()->code, PROBE_L7STS);
+	assert_int_equal(view()->health, 0);
+	run_until(fake.fd < 0);
+	answer_until(good, SERVER_UP);
+	answer_until(gone, SERVER_NOLB);
+	backend_config.check.rise = 3; /* it is kept */
+	apply();
+	assert_int_equal(atomic_load(&server()->state), SERVER_NOLB);
+	answer_until(good, SERVER_UP);
 }
 
 static void maintenance_ends_what_was_set(void **state)
@@ -1259,6 +1302,7 @@ int main(void)
 		PROBER_TEST(health_that_is_set_holds_until_checks_say_otherwise),
 		PROBER_TEST(stopping_server_takes_nobody_until_a_check_passes),
 		PROBER_TEST(stopping_server_that_fails_goes_down),
+		PROBER_TEST(server_asks_by_its_status_to_be_drained),
 		PROBER_TEST(maintenance_ends_what_was_set),
 		PROBER_TEST(server_has_times_and_counts_of_its_own),
 		PROBER_TEST(server_alone_may_be_checked),

@@ -160,6 +160,8 @@ static inline void assert_same_check(const struct config_check *a, const struct 
 	assert_same_text(a->path, b->path);
 	assert_same_text(a->host, b->host);
 	assert_same_text(a->body, b->body);
+	assert_same_text(a->hello, b->hello);
+	assert_int_equal(a->soft_stop, b->soft_stop);
 	assert_int_equal(a->status_count, b->status_count);
 	for (size_t i = 0; i < a->status_count; i++) {
 		assert_int_equal(a->statuses[i].first, b->statuses[i].first);

@@ -333,6 +333,7 @@ static const char *const worlds[] = {
 	WEB("check = send \"a\" expect=b\ntcp-keepalive = 9s\n"),
 	WEB("check = pgsql user='a b' role=primary\n"),
 	WEB("check = mysql user=a\n"),
+	WEB("check = http GET / soft-stop=404\n"),
 	WEB("check = smtp EHLO a\n"),
 	WEB("check = smtp HELO b\n"),
 	WEB("allow-from = 10.0.0.0/8\ndeny-from = 10.0.0.1\nunlisten = no-server\n"),

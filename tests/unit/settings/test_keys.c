@@ -46,6 +46,7 @@ static const char everything[] =
 	"[listen my]\nbind = :4007\nserver a = x:1\ncheck = mysql user=u\n"
 	"[listen ld]\nbind = :4008\nserver a = x:1\ncheck = ldap\n"
 	"[listen sm]\nbind = :4009\nserver a = x:1\ncheck = smtp EHLO lb.example.com port=2525\n"
+	"[listen so]\nbind = :4010\nserver a = x:1\ncheck = http GET /x expect=200 host=h soft-stop=404\n"
 	"[global]\non-removed = close\nlog = stderr format=tcplog\n"
 	"log = syslog:/dev/log format=\"<{{{client}}}> it's {bytes_in}\" facility=local0\n";
 
