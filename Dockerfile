@@ -10,7 +10,7 @@
 FROM debian:13-slim AS build
 RUN apt-get update \
     && apt-get install -y --no-install-recommends gcc libc6-dev meson ninja-build pkg-config libev-dev libinih-dev \
-        liburing-dev libmicrohttpd-dev libc-ares-dev \
+        liburing-dev libmicrohttpd-dev libc-ares-dev libcrypt-dev \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
 COPY . .

@@ -23,7 +23,7 @@ step() {
 }
 
 packages="gcc libc6-dev meson ninja-build pkg-config libev-dev libinih-dev liburing-dev libmicrohttpd-dev
-    libc-ares-dev libssl-dev"
+    libc-ares-dev libssl-dev libcrypt-dev"
 # shellcheck disable=SC2086  # a word list
 if ! command -v dpkg-query >/dev/null 2>&1; then
     step 1 packages "not looked up"

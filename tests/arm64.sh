@@ -45,7 +45,7 @@ inside() {
     apt_quietly install --no-install-recommends gcc-aarch64-linux-gnu libc6-dev-arm64-cross meson \
         ninja-build pkgconf python3 qemu-user \
         libev-dev:arm64 libinih-dev:arm64 liburing-dev:arm64 libmicrohttpd-dev:arm64 \
-        libc-ares-dev:arm64 libssl-dev:arm64 libcmocka-dev:arm64 \
+        libc-ares-dev:arm64 libssl-dev:arm64 libcrypt-dev:arm64 libcmocka-dev:arm64 \
         >>build/log/install.log 2>&1 || { tail -n 5 build/log/install.log; return 1; }
     cat >build/arm64.ini <<'CROSS'
 [binaries]

@@ -41,7 +41,7 @@ mkdir -p "$logs"
 cd "$root" || exit 1
 
 packages="gcc libc6-dev meson ninja-build pkg-config libev-dev libinih-dev libcmocka-dev liburing-dev
-    libmicrohttpd-dev libc-ares-dev libssl-dev python3"
+    libmicrohttpd-dev libc-ares-dev libssl-dev libcrypt-dev python3"
 [ "$mode" = unit ] || packages="$packages python3-pytest python3-pytest-xdist python3-seccomp python3-pyte
     python3-jsonschema strace iproute2 nftables util-linux curl openssl wrk iperf3 redis-server redis-tools
     rsync systemd mandoc dnsmasq-base
@@ -267,7 +267,7 @@ trees_of_debian() {
 run_beside() {
     run_part trees trees_of_debian &
     run_part plain-build build build-plain -Dio_uring=disabled -Dhttp=disabled -Ddns=disabled \
-        -Dtls=disabled -Dwerror=true -Dtests=false -Dbench=false
+        -Dtls=disabled -Dcrypt=disabled -Dwerror=true -Dtests=false -Dbench=false
     # -g1: the lines, which the reports name, without the variables.
     run_part asan-build build build-asan -Db_sanitize=address,undefined -Doptimization=1 -Dc_args=-g1
     # The warnings of clang are errors. Plain char is unsigned on arm64.
@@ -349,9 +349,10 @@ jobs=$((2 * $(nproc)))
 [ "$jobs" -le 4 ] || jobs=4
 sanitizer_options
 
-if collect "build without io_uring, HTTP, c-ares and OpenSSL" plain-build; then
-    part "without io_uring, c-ares and OpenSSL: driver, names, checks over TLS" plain-driver \
+if collect "build without io_uring, HTTP and any optional library" plain-build; then
+    part "without them: driver, names, passwords, checks over TLS" plain-driver \
         with build-plain pytests plain tests/system/test_driver.py tests/system/test_resolve.py \
+        tests/system/test_auth.py \
         tests/system/test_checks_tls.py::test_answers_to_a_hello_in_single_bytes_are_judged \
         tests/system/test_checks_tls.py::test_a_silent_server_times_out \
         tests/system/test_checks_tls.py::test_a_check_that_verifies_nothing_is_in_the_last_line

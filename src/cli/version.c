@@ -12,6 +12,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "weir/base/password.h"
 #include "weir/cli/cli.h"
 #include "weir/host/driver_choice.h"
 #include "weir/host/limits.h"
@@ -69,7 +70,8 @@ enum exit_code cli_version(const struct cli_args *a)
 	       ev_version_minor(), WEIR_INIH_VERSION);
 	printf("%s%s%s%s", uring_is_built() ? ", liburing " : "", WEIR_LIBURING_VERSION,
 	       resolver_has_dns() ? ", c-ares " : "", resolver_dns_version());
-	printf("%s%s\n", tls_is_built() ? ", OpenSSL " : "", tls_version());
+	printf("%s%s%s\n", tls_is_built() ? ", OpenSSL " : "", tls_version(),
+	       password_is_built() ? ", libcrypt" : "");
 	print_kernel();
 	printf("file:      %s\n", CLI_DEFAULT_FILE);
 	return EXIT_FINE;

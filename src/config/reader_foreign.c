@@ -257,6 +257,15 @@ static void report_no_equals(struct reader *r, const char *text, struct at at)
 		diag_hint(d, "possible keys: %s", keys);
 }
 
+/* A password is not quoted: messages may be logged. */
+static void hide_rest(struct arena *a, struct at at)
+{
+	struct source_line *line = &at.source->lines[at.line - 1];
+
+	line->len = at.col - 1 + at.len;
+	line->text = arena_strndup(a, line->text, line->len);
+}
+
 struct entry *reader_take_plain(struct reader *r, const struct reader_line *line)
 {
 	struct arena *a = r->doc->diag->arena;
@@ -269,8 +278,11 @@ struct entry *reader_take_plain(struct reader *r, const struct reader_line *line
 
 	/* "log global" is HAProxy's, though "log" is ours. */
 	if (hint != NULL && (o == NULL || foreign_len > strlen(o->key))) {
-		diag_error(r->doc->diag, DIAG_UNKNOWN_KEY, reader_at(r, line->offset, foreign_len),
-			   "unknown key '%.*s'", (int)foreign_len, text);
+		const struct at at = reader_at(r, line->offset, foreign_len);
+
+		if (strstr(hint, "auth-file") != NULL)
+			hide_rest(a, at);
+		diag_error(r->doc->diag, DIAG_UNKNOWN_KEY, at, "unknown key '%.*s'", (int)foreign_len, text);
 		diag_hint(r->doc->diag, "%s", hint);
 		return NULL;
 	}

@@ -94,6 +94,22 @@ static bool is_same_networks(const struct config_networks *a, const struct confi
 	return true;
 }
 
+static bool is_same_text(const char *a, const char *b)
+{
+	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+static bool is_same_auth(const struct config_auth *a, const struct config_auth *b)
+{
+	if (a->count != b->count || !is_same_text(a->file, b->file))
+		return false;
+	for (size_t i = 0; i < a->count; i++)
+		if (strcmp(a->list[i].name, b->list[i].name) != 0 ||
+		    strcmp(a->list[i].hash, b->list[i].hash) != 0)
+			return false;
+	return true;
+}
+
 static bool is_same_stats(const struct config_stats *a, const struct config_stats *b)
 {
 	if (a->addr.kind == ADDR_NONE && b->addr.kind == ADDR_NONE)
@@ -101,15 +117,10 @@ static bool is_same_stats(const struct config_stats *a, const struct config_stat
 	return config_addr_same(&a->addr, &b->addr) && a->owner.mode == b->owner.mode &&
 	       a->owner.uid == b->owner.uid && a->owner.gid == b->owner.gid &&
 	       is_same_networks(&a->allow_list, &b->allow_list) &&
-	       a->per_server_histograms == b->per_server_histograms;
+	       a->per_server_histograms == b->per_server_histograms && is_same_auth(&a->auth, &b->auth);
 }
 
 /* ---- all other options ---- */
-
-static bool is_same_text(const char *a, const char *b)
-{
-	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
-}
 
 static bool is_same_number(int64_t a, int64_t b)
 {

@@ -407,10 +407,8 @@ static struct config_origins origins_of(const struct pass *p)
 		if (p->from[i] == NULL)
 			continue;
 		o.list = arena_grow(a, o.list, o.count, sizeof(*o.list));
-		o.list[o.count++] = (struct config_origin){
-			.option = i,
-			.place = build_place(p->from[i]->key_at),
-		};
+		o.list[o.count++] =
+			(struct config_origin){.option = i, .place = build_place(p->from[i]->key_at)};
 	}
 	return o;
 }
@@ -424,6 +422,8 @@ static struct config_origins read_section(struct build *b, struct section *secti
 	p.from = arena_alloc(b->diag->arena, option_count * sizeof(*p.from));
 	if (proxy != NULL)
 		proxy->from = p.from;
+	else if (section->kind == IN_STATS)
+		b->stats_from = p.from;
 	for (const struct entry *e = section->first; e != NULL; e = e->next)
 		read_entry(&p, e);
 	return origins_of(&p);

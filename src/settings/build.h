@@ -50,6 +50,7 @@ struct build {
 	struct config_global nowhere; /* target of values read only for their errors */
 	struct at admin_at;
 	struct at stats_at; /* the same of [stats] */
+	const struct entry **stats_from; /* its lines, as `from` of a proxy; NULL = there is no [stats] */
 	struct config_proxy built_in; /* the defaults of the table, before [defaults] */
 	struct config_proxy defaults;
 	struct config_origins defaults_origins;
@@ -74,6 +75,9 @@ void build_validate_options(struct build *b, struct proxy *p);
 /* Warns, once, about a frontend whose clients may send a PROXY header without being in `trusted`, if anything
  * relies on that header. Call once the references of all sections are resolved. In validate_proxy.c. */
 void build_validate_trust(struct build *b, const struct proxy *p);
+/* Warns about lines of [stats] without effect, and about passwords that others can read. In
+ * validate_stats.c. */
+void build_validate_stats(struct build *b);
 /* Warns about use-backend lines of a frontend that no client can meet. In validate_routes.c. */
 void build_validate_routes(struct build *b, const struct proxy *p);
 /* Is `p` a backend, so that a frontend can refer to it? A [listen] that names a backend is a frontend in

@@ -339,6 +339,20 @@ static void on_stats(void *arg, const char *key, const char *before, const char 
 	to->differs(to->arg, name, before, after);
 }
 
+/* Which of its lines differ is nobody else's business. */
+static void diff_auth(const struct config_diff *to, const struct config_auth *a, const struct config_auth *b)
+{
+	bool same = a->count == b->count;
+
+	if (a->file == NULL || b->file == NULL || strcmp(a->file, b->file) != 0)
+		return; /* the option itself differs, or there is none */
+	for (size_t i = 0; i < a->count && same; i++)
+		same = strcmp(a->list[i].name, b->list[i].name) == 0 &&
+		       strcmp(a->list[i].hash, b->list[i].hash) == 0;
+	if (!same)
+		to->differs(to->arg, "auth-file", a->file, "the same file with other contents");
+}
+
 int config_diff_global(const struct config_global *before, const struct config_global *after,
 		       const struct config_diff *to)
 {
@@ -350,6 +364,8 @@ int config_diff_global(const struct config_global *before, const struct config_g
 	if (!err)
 		err = diff_networks(&of_stats, "allow-from", &before->stats.allow_list,
 				    &after->stats.allow_list);
+	if (!err)
+		diff_auth(&of_stats, &before->stats.auth, &after->stats.auth);
 	return err;
 }
 

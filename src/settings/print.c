@@ -171,7 +171,7 @@ static void print_global(struct printer *p, const struct config_global *g)
 		end_line(p, &g->logs[i].place, false);
 	}
 	if (g->stats.addr.kind == ADDR_NONE && g->stats.allow_list.count == 0 &&
-	    !g->stats.per_server_histograms)
+	    !g->stats.per_server_histograms && g->stats.auth.file == NULL)
 		return;
 	fputs("\n[stats]\n", p->out);
 	print_options(p, IN_STATS, 0, g, &g->stats.origins);

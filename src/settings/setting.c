@@ -28,6 +28,7 @@ static const struct setting_type other_types[OPT_TYPES] = {
 	[OPT_ADMIN] = {setting_parse_admin, setting_print_admin, setting_admin_is_set},
 	[OPT_RESOLVERS] = {setting_parse_resolvers, setting_print_resolvers, setting_resolvers_is_set},
 	[OPT_STATS] = {setting_parse_stats, setting_print_stats, setting_admin_is_set},
+	[OPT_AUTH] = {setting_parse_auth, setting_print_auth, setting_auth_is_set},
 	[OPT_KEEPALIVE] = {setting_parse_keepalive, setting_print_keepalive, NULL},
 	[OPT_BALANCE] = {setting_parse_balance, setting_print_balance, NULL},
 	[OPT_BYTES] = {setting_parse_bytes, setting_print_bytes, NULL},

@@ -92,6 +92,10 @@ int setting_parse_stats(const struct setting *s, void *field);
 void setting_print_stats(const void *field, const struct option *option, FILE *out);
 void setting_print_ids(const void *field, const struct option *option, FILE *out);
 bool setting_ids_are_set(const void *field);
+/* Who may use the HTTP endpoint, in setting_auth.c. */
+int setting_parse_auth(const struct setting *s, void *field);
+void setting_print_auth(const void *field, const struct option *option, FILE *out);
+bool setting_auth_is_set(const void *field);
 /* Name servers, in setting_resolvers.c. */
 int setting_parse_resolvers(const struct setting *s, void *field);
 void setting_print_resolvers(const void *field, const struct option *option, FILE *out);

@@ -164,6 +164,19 @@ static void copy_name(char *to, const char *name)
 	memcpy(to, name, len + 1);
 }
 
+static struct config_auth copy_auth(struct arena *a, const struct config_auth *from)
+{
+	struct config_auth to = *from;
+
+	to.file = copy_text(a, from->file);
+	to.list = arena_alloc(a, from->count * sizeof(*to.list));
+	for (size_t i = 0; i < from->count; i++) {
+		to.list[i].name = copy_text(a, from->list[i].name);
+		to.list[i].hash = copy_text(a, from->list[i].hash);
+	}
+	return to;
+}
+
 static void fill_global(struct arena *a, struct config *c, const struct config_global *from)
 {
 	struct config_global *g = &c->global;
@@ -181,6 +194,7 @@ static void fill_global(struct arena *a, struct config *c, const struct config_g
 	g->admin_uids = copy_ids(a, from->admin_uids);
 	g->admin_gids = copy_ids(a, from->admin_gids);
 	g->stats.allow = copy_networks(a, &from->stats.allow_list, &g->stats.allow_list);
+	g->stats.auth = copy_auth(a, &from->stats.auth);
 	g->stats.origins = copy_origins(a, c, from->stats.origins);
 	g->origins = copy_origins(a, c, from->origins);
 }

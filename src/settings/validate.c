@@ -300,5 +300,6 @@ void build_validate(struct build *b)
 		if (!b->proxies[i].duplicate)
 			build_validate_options(b, &b->proxies[i]);
 	}
+	build_validate_stats(b);
 	validate_any_frontend(b);
 }

@@ -17,6 +17,7 @@
 #include "weir/base/clock.h"
 #include "weir/base/list.h"
 #include "weir/sys/low_fds.h"
+#include "guard.h"
 #include "page.h"
 #include "shares.h"
 #include "wish.h"
@@ -31,10 +32,9 @@ struct client {
 	struct list link; /* in `clients` by deadline, or in `free`; unlinked: it waits for its answer, or is
 			   * being closed */
 	struct http *http;
-	struct MHD_Connection *connection; /* borrows */
-	int fd;                            /* borrows */
-	int64_t until_ns;                  /* monotonic */
-	bool suspended;	     /* its request waits for `waiter` */
+	struct guest guest; /* borrows its connection */
+	int64_t until_ns;   /* monotonic */
+	bool suspended;	     /* its request waits for `waiter` or `guest` */
 	bool failed;	     /* there will be no answer */
 	bool idle;	     /* all its requests have been answered, and there was one */
 	struct share *share; /* owns: the answer, until it is queued */
@@ -48,6 +48,7 @@ struct http {
 	struct ev_io io;
 	struct ev_timer timer;
 	struct shares shares;
+	struct guard guard;
 	struct list clients; /* the earliest deadline first */
 	struct list free;
 	unsigned count;      /* of connections */
@@ -118,6 +119,43 @@ static enum MHD_Result queue_share(struct MHD_Connection *connection, struct sha
 	return queue(connection, status, type, response);
 }
 
+/* ---- waiting ---- */
+
+static enum MHD_Result suspend(struct client *c)
+{
+	c->suspended = true;
+	list_remove(&c->link); /* what it waits for has a deadline of its own */
+	MHD_suspend_connection(c->guest.connection);
+	return MHD_YES;
+}
+
+static void resume(struct client *c)
+{
+	check(c->suspended);
+	c->suspended = false;
+	set_deadline(c); /* to take the answer */
+	MHD_resume_connection(c->guest.connection); /* wakes nobody: the server has no thread */
+	c->http->resumed = true;
+	if (!c->http->ending)
+		set_timer(c->http, true);
+}
+
+static void on_verdict(struct auth_waiter *w, enum auth_verdict verdict)
+{
+	struct client *c = container_of(w, struct client, guest.waiter);
+
+	c->guest.verdict = verdict;
+	resume(c);
+}
+
+static enum MHD_Result queue_refusal(struct client *c)
+{
+	unsigned status;
+	struct MHD_Response *response = guard_refuse(&c->http->guard, &c->guest, &status);
+
+	return queue(c->guest.connection, status, "text/plain; charset=utf-8", response);
+}
+
 /* ---- requests ---- */
 
 struct reading {
@@ -138,45 +176,44 @@ static void on_answered(struct share_waiter *w, struct share *answer)
 {
 	struct client *c = container_of(w, struct client, waiter);
 
-	check(c->suspended);
 	c->share = answer;
 	c->failed = answer == NULL;
-	c->suspended = false;
-	set_deadline(c); /* to take it */
-	MHD_resume_connection(c->connection); /* wakes nobody: the server has no thread */
-	c->http->resumed = true;
-	if (!c->http->ending)
-		set_timer(c->http, true);
+	resume(c);
 }
 
 static enum MHD_Result begin_request(struct client *c, const char *url)
 {
+	struct MHD_Connection *connection = c->guest.connection;
 	struct http *h = c->http;
 	const struct route_row *route = route_find(url);
 	struct wish *wish = &c->waiter.wish;
 	struct reading r = {.wish = wish};
 	struct share *a;
 
+	if (c->guest.verdict == AUTH_NONE)
+		guard_judge(&h->guard, &c->guest, route);
+	if (c->guest.verdict == AUTH_NONE)
+		return suspend(c);
+	if (c->guest.verdict != AUTH_PASS)
+		return queue_refusal(c);
 	if (route == NULL)
-		return queue_text(c->connection, MHD_HTTP_NOT_FOUND, "not found\n");
+		return queue_text(connection, MHD_HTTP_NOT_FOUND, "not found\n");
 	wish_init(wish, route);
 	if (route->name == ROUTE_METRICS || route->name == ROUTE_PAGE)
-		(void)MHD_get_connection_values(c->connection, MHD_GET_ARGUMENT_KIND, read_argument, &r);
+		(void)MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, read_argument, &r);
 	if (route->name == ROUTE_METRICS)
-		wish_accept(wish, MHD_lookup_connection_value(c->connection, MHD_HEADER_KIND, "Accept"));
+		wish_accept(wish, MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Accept"));
 	if (r.refused)
-		return queue_text(c->connection, MHD_HTTP_BAD_REQUEST,
+		return queue_text(connection, MHD_HTTP_BAD_REQUEST,
 				  "a query is scope=global|frontend|backend|server|worker|*, no-maint, "
 				  "names=weir|haproxy\n");
 	a = route->needs != ROUTE_NEEDS_NOTHING ? shares_find(&h->shares, wish)
 						: shares_make(&h->shares, wish);
 	if (a != NULL)
-		return queue_share(c->connection, a);
+		return queue_share(connection, a);
 	if (route->needs == ROUTE_NEEDS_NOTHING)
-		return queue_text(c->connection, MHD_HTTP_SERVICE_UNAVAILABLE, NO_ANSWER);
-	c->suspended = true;
-	list_remove(&c->link); /* workers have a deadline of their own */
-	MHD_suspend_connection(c->connection);
+		return queue_text(connection, MHD_HTTP_SERVICE_UNAVAILABLE, NO_ANSWER);
+	(void)suspend(c);
 	shares_wait(&h->shares, &c->waiter);
 	return MHD_YES;
 }
@@ -205,6 +242,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
 	if (*state == NULL) {
 		*state = c;
 		c->idle = false;
+		c->guest.verdict = AUTH_NONE;
 		c->http->owner.totals->requests++;
 		if (strcmp(method, MHD_HTTP_METHOD_GET) == 0 || strcmp(method, MHD_HTTP_METHOD_HEAD) == 0)
 			return MHD_YES;
@@ -227,6 +265,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
 static void forget_request(struct client *c)
 {
 	shares_forget(&c->http->shares, &c->waiter);
+	guard_forget(&c->http->guard, &c->guest);
 	share_release(c->share);
 	c->share = NULL;
 	c->suspended = false;
@@ -249,6 +288,11 @@ static void on_completed(void *arg, struct MHD_Connection *connection, void **st
 	set_deadline(c); /* of the next request */
 }
 
+static int fd_of(struct MHD_Connection *connection)
+{
+	return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+}
+
 static void on_connection(void *arg, struct MHD_Connection *connection, void **context,
 			  enum MHD_ConnectionNotificationCode code)
 {
@@ -258,9 +302,9 @@ static void on_connection(void *arg, struct MHD_Connection *connection, void **c
 	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
 		check(!list_empty(&h->free)); /* http_take() is not called for a full server */
 		c = list_entry(h->free.next, struct client, link);
-		c->connection = connection;
+		c->guest.connection = connection;
+		c->guest.fd = fd_of(connection);
 		c->idle = false;
-		c->fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
 		h->count++;
 		set_deadline(c);
 		*context = c;
@@ -289,7 +333,7 @@ static void end_late(struct http *h)
 			return;
 		h->owner.totals->late += !c->idle;
 		list_remove(&c->link);
-		(void)shutdown(c->fd, SHUT_RDWR); /* the server notices, and closes it */
+		(void)shutdown(c->guest.fd, SHUT_RDWR); /* the server notices, and closes it */
 	}
 }
 
@@ -379,12 +423,15 @@ struct http *http_new(struct ev_loop *loop, const struct http_owner *owner, int 
 		return NULL;
 	h->loop = loop;
 	h->owner = *owner;
+	h->guard = (struct guard){.loop = loop, .totals = owner->totals, .socket = owner->socket};
 	list_init(&h->clients);
 	list_init(&h->free);
 	for (size_t i = 0; i < WEB_CLIENTS_MAX; i++) {
 		h->all[i].http = h;
 		h->all[i].waiter.answered = on_answered;
+		h->all[i].guest.waiter.done = on_verdict;
 		list_init(&h->all[i].waiter.link);
+		list_init(&h->all[i].guest.waiter.link);
 		list_push_back(&h->free, &h->all[i].link);
 	}
 	*err = start(h);
@@ -413,10 +460,12 @@ void http_free(struct http *h)
 
 		if (!c->suspended)
 			continue;
-		shares_forget(&h->shares, &c->waiter);
+		forget_request(c);
+		c->suspended = true;
 		on_answered(&c->waiter, NULL);
 	}
 	MHD_stop_daemon(h->server);
+	guard_free(&h->guard);
 	check(h->count == 0);
 	shares_free(&h->shares);
 	low_fds_close(h->fd);

@@ -19,6 +19,7 @@ struct http;
 struct http_owner {
 	const struct web_context *ctx;
 	struct web_totals *totals;
+	const struct web_socket *socket; /* its configuration says who needs a password */
 	void (*on_room)(void *arg); /* http_is_full() was true and is no longer */
 	void *arg;
 };

@@ -145,7 +145,11 @@ void web_door_close(struct web *w)
 
 int web_start_http(struct web *w)
 {
-	const struct http_owner owner = {.ctx = &w->ctx, .totals = &w->totals, .on_room = on_room, .arg = w};
+	const struct http_owner owner = {.ctx = &w->ctx,
+					 .totals = &w->totals,
+					 .socket = w->socket,
+					 .on_room = on_room,
+					 .arg = w};
 	int err;
 
 	check(w->http == NULL);
@@ -210,10 +214,20 @@ void web_publish(void *from, figure_report *report, void *to)
 					      "connections to it from outside of allow-from"};
 	static const struct figure late = {"web_late", FIGURE_TOTAL,
 					   "connections to it that were closed because they were too slow"};
+	static const struct figure wrong = {"web_auth_wrong", FIGURE_TOTAL,
+					    "wrong passwords for the HTTP endpoint (auth-file)"};
+	static const struct figure throttled = {
+		"web_auth_throttled", FIGURE_TOTAL,
+		"requests to it from sources with 5 wrong passwords within a minute"};
+	static const struct figure busy = {"web_auth_busy", FIGURE_TOTAL,
+					   "requests to it whose password could not be verified in time"};
 	const struct web *w = *(struct web **)from;
 	const struct web_totals totals = w != NULL ? w->totals : (struct web_totals){0};
 
 	report(to, &requests, totals.requests);
 	report(to, &refused, totals.refused);
 	report(to, &late, totals.late);
+	report(to, &wrong, totals.auth_wrong);
+	report(to, &throttled, totals.auth_throttled);
+	report(to, &busy, totals.auth_busy);
 }

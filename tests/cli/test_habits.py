@@ -273,7 +273,8 @@ def refused(path, quoted):
     text = quoted
     for name, value in STAND_INS.items():
         text = re.sub(rf"(?<![A-Z]){name}(?![A-Z])", lambda _: value, text)
-    (path.parent / "n.cidr").write_text("10.0.0.0/8\n")
+    users = text.startswith("auth-file")
+    (path.parent / "n.cidr").write_text(USERS if users else "10.0.0.0/8\n")
     word = "" if " = " in text else text
     key = "" if word else text
     server = "server first = 10.0.0.1:80"
@@ -281,7 +282,9 @@ def refused(path, quoted):
     bind = ("trusted = 10.0.0.0/8\n" if text == "accept-proxy=optional" else "") + "bind = :80"
     log, admin = "log = stderr", "admin-socket = unix:/run/x.sock"
     tries = []
-    if key:
+    if users:
+        tries = [(f"[stats]\nbind = 127.0.0.1:8404\n{key}", f"{bind}\n{server}\n")]
+    elif key:
         listen = f"{key}\n" + ("" if key.startswith("default-backend") else server + "\n")
         tries = [("", f"{bind}\n{listen}"), (key, f"{bind}\n{server}\n")]
     else:

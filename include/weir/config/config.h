@@ -172,6 +172,16 @@ struct config_networks {
 	size_t count;
 };
 
+/* Users of the HTTP endpoint, from a file. */
+struct config_auth {
+	char *file; /* as written; NULL = none, and everyone may use it */
+	struct config_user {
+		char *name;
+		char *hash; /* of the password: password.h */
+	} *list;
+	size_t count;
+};
+
 /* The HTTP endpoint: [stats]. */
 struct config_stats {
 	struct addr_spec addr; /* ADDR_NONE = none; or ADDR_IP, ADDR_ANY, ADDR_UNIX */
@@ -179,6 +189,7 @@ struct config_stats {
 	struct netset *allow; /* who may use it over TCP; NULL = this machine; borrows from the snapshot */
 	struct config_networks allow_list;
 	bool per_server_histograms;
+	struct config_auth auth;
 	struct config_origins origins;
 };
 

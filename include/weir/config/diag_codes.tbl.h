@@ -29,3 +29,4 @@ DIAG_CODE(MISSING, "missing")			/* a section lacks a line */
 DIAG_CODE(CONFLICT, "conflict")			/* two settings that exclude each other */
 DIAG_CODE(ADDRESS_IN_USE, "address-in-use")
 DIAG_CODE(NO_EFFECT, "no-effect")
+DIAG_CODE(EXPOSED, "exposed")			/* others can read what they should not */

@@ -73,6 +73,7 @@ enum option_type {
 	OPT_ADMIN,	/* struct config_global, its admin socket */
 	OPT_RESOLVERS,	/* struct config_resolvers */
 	OPT_STATS,	/* struct config_global, its HTTP endpoint */
+	OPT_AUTH,	/* struct config_auth */
 	OPT_KEEPALIVE,	/* struct config_tcp */
 	OPT_IDLE,	/* struct config_timeouts, both sides */
 	OPT_BALANCE,	/* struct config_balancing */

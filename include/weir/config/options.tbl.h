@@ -199,6 +199,10 @@ OPTION("per-server-histograms", IN_STATS, IN_STATS, OPT_SWITCH, 0, "on | off",
        "Keep histograms of sessions for each server, not only for frontends and backends; costs about 5 KiB "
        "per server and worker, and a longer /metrics.",
        "per-server-histograms = on")
+OPTION("auth-file", IN_STATS, IN_STATS, OPT_AUTH, 0, "FILE", FIELD_GLOBAL(stats.auth), NULL, 0, 0,
+       "File of users and hashes of their passwords, as 'htpasswd -B' writes it; everyone else gets only "
+       "/healthz and /readyz. Read at the start and by a reload.",
+       "auth-file = stats.htpasswd")
 OPTION("mode", IN_STATS_BIND, IN_STATS_BIND, OPT_MODE, 0, "OCTAL", FIELD_GLOBAL(stats.owner.mode), NULL, 0, 0,
        "Permissions of a Unix socket.", "bind = unix:/run/weir/stats.sock mode=666")
 OPTION("user", IN_STATS_BIND, IN_STATS_BIND, OPT_USER, 0, "NAME | UID", FIELD_GLOBAL(stats.owner.uid), NULL,

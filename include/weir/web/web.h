@@ -5,7 +5,8 @@
  *
  * Read-only: no request changes anything. Runs on control's loop, one request at a time, and never blocks. A
  * client has WEB_REQUEST_S to send its request and take the answer; there are at most WEB_CLIENTS_MAX, of
- * networks that `allow-from` names. Everyone who asks for the same within WEB_SNAPSHOT_MS gets the same
+ * networks that `allow-from` names. With `auth-file`, all but /healthz and /readyz needs a user and a
+ * password (src/web/auth.h). Everyone who asks for the same within WEB_SNAPSHOT_MS gets the same
  * answer, so that many scrapers cost one walk through the sessions. Main thread.
  */
 #ifndef WEIR_WEB_WEB_H
@@ -59,6 +60,9 @@ struct web_totals {
 	uint64_t requests;
 	uint64_t refused; /* connections of clients that `allow-from` does not name */
 	uint64_t late;    /* connections closed because the request or taking the answer took too long */
+	uint64_t auth_wrong;     /* passwords verified that were wrong, and headers that are not valid */
+	uint64_t auth_throttled; /* requests of sources that had guessed too often */
+	uint64_t auth_busy;      /* requests whose password could not be verified */
 };
 
 struct web;
@@ -69,7 +73,7 @@ struct web *web_new(struct ev_loop *loop, struct web_socket *socket, const struc
 /* Closes all connections. NULL is harmless. */
 void web_free(struct web *w);
 const struct web_totals *web_totals(const struct web *w);
-/* The figures web_requests, web_refused and web_late; `from` is a struct web ** (*from may be NULL). */
+/* The members of struct web_totals as figures; `from` is a struct web ** (*from may be NULL). */
 void web_publish(void *from, figure_report *report, void *to);
 
 #endif

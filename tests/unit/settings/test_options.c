@@ -157,11 +157,15 @@ static void every_example_is_accepted_or_refused_as_not_in_this_version(void **s
 	(void)state;
 	for (size_t i = 0; i < option_count; i++) {
 		const struct option *o = &options[i];
-		struct loaded l = load_example(o);
-		/* A user that is not here, or TLS. */
-		bool machine = strstr(l.said, "on this machine") != NULL ||
-			       strstr(l.said, "built without") != NULL;
+		struct loaded l;
+		bool machine;
 
+		if (o->type == OPT_AUTH)
+			continue; /* its file would have to be there: tests/system/test_auth.py */
+		l = load_example(o);
+		/* A user that is not here, or TLS. */
+		machine = strstr(l.said, "on this machine") != NULL ||
+			  strstr(l.said, "built without") != NULL;
 		if (o->type == OPT_LATER) {
 			if (l.config != NULL || strstr(l.said, "is not in this version") == NULL)
 				fail_msg("'%s' was swallowed: %s", o->key, l.said);
