@@ -29,6 +29,7 @@ static int64_t unit_ns(const struct option *o)
 		return NS_PER_MS;
 	case OPT_SECONDS:
 	case OPT_KEEPALIVE:
+	case OPT_KEEPALIVES:
 		return NS_PER_SEC;
 	default:
 		return 0;

@@ -41,7 +41,7 @@ static const struct group {
 	{"Words of a log line to syslog", IN_SYSLOG, 0},
 	{"Words of an admin-socket line", IN_ADMIN, 0},
 	{"Words of a bind line in [stats]", IN_STATS_BIND, 0},
-	{"Words of a tcp-keepalive line", IN_KEEPALIVE, 0},
+	{"Words of a line for keepalive", IN_KEEPALIVE, 0},
 };
 
 /* The markup of a page; all text passes through `put`. */

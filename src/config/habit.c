@@ -40,6 +40,7 @@ static unsigned words_section(const struct option *o, const struct words *words)
 	case OPT_STATS:
 		return IN_STATS_BIND;
 	case OPT_KEEPALIVE:
+	case OPT_KEEPALIVES:
 		return IN_KEEPALIVE;
 	case OPT_BALANCE:
 		return IN_BALANCE;
@@ -69,6 +70,7 @@ static const char *unit_of(enum option_type type)
 	case OPT_IDLE:
 		return "ms";
 	case OPT_KEEPALIVE:
+	case OPT_KEEPALIVES:
 	case OPT_SECONDS:
 		return "s";
 	default:

@@ -99,7 +99,7 @@ static const struct section_name line_names[] = {
 	{IN_SYSLOG, "a log line to syslog"},
 	{IN_ADMIN, "an admin-socket line"},
 	{IN_STATS_BIND, "a bind line in [stats]"},
-	{IN_KEEPALIVE, "a tcp-keepalive line"},
+	{IN_KEEPALIVE, "a keepalive line"},
 	{IN_BALANCE, "a balance line"},
 	{IN_CHECK, "a check line"},
 	{IN_ROUTE, "a use-backend line"},

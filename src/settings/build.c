@@ -221,23 +221,25 @@ static void begin_list(struct pass *p, const struct entry *e, const struct setti
 		memset(field, 0, sizeof(struct config_ids));
 }
 
-/* timeout-idle sets two keys, which override it in their own section, whether before or after it. */
-static int read_idle(struct pass *p, const struct entry *e, const struct setting *s)
+/* timeout-idle and tcp-keepalive set two keys, one for each side, which override them in their own section,
+ * whether before or after them. */
+static int read_both(struct pass *p, const struct entry *e, const struct setting *s)
 {
-	ptrdiff_t client = option_find(IN_LISTEN, "timeout-client").option - options;
-	ptrdiff_t server = option_find(IN_LISTEN, "timeout-server").option - options;
-	struct config_timeouts *t = &((struct config_proxy *)p->base)->timeouts;
-	struct config_timeouts before = *t;
+	const bool idle = s->option->type == OPT_IDLE;
+	const char *keys[] = {idle ? "timeout-client" : "client-keepalive",
+			      idle ? "timeout-server" : "server-keepalive"};
+	struct config_proxy *set = p->base;
+	const struct config_proxy before = *set;
 	int err = setting_parse(s);
 
-	if (p->seen[client] != NULL)
-		t->client_ns = before.client_ns;
-	else
-		p->from[client] = e;
-	if (p->seen[server] != NULL)
-		t->server_ns = before.server_ns;
-	else
-		p->from[server] = e;
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+		const struct option *o = option_find(IN_LISTEN, keys[i]).option;
+
+		if (p->seen[o - options] != NULL)
+			memcpy((char *)set + o->offset, (const char *)&before + o->offset, o->size);
+		else
+			p->from[o - options] = e;
+	}
 	return err;
 }
 
@@ -337,7 +339,8 @@ static int read_value(struct pass *p, const struct entry *e, const struct option
 	case OPT_BACKEND:
 		return read_backend_name(p, &s);
 	case OPT_IDLE:
-		return read_idle(p, e, &s);
+	case OPT_KEEPALIVES:
+		return read_both(p, e, &s);
 	case OPT_ROUTE:
 		return read_route(p, e, &s, match);
 	case OPT_NETWORKS:
@@ -435,10 +438,9 @@ static void finish_servers(struct arena *a, struct proxy *p)
 	bool probed = p->set.check.kind != CONFIG_CHECK_OFF;
 
 	/* "check" on a server in a section without a `check` means a TCP health check of that server only. */
-	for (size_t i = 0; i < p->server_count && !probed; i++) {
+	for (size_t i = 0; i < p->server_count && !probed; i++)
 		if (p->servers[i].check)
 			p->set.check.kind = CONFIG_CHECK_TCP;
-	}
 	for (size_t i = 0; i < p->server_count; i++) {
 		const struct words *words = &p->server_words[i];
 
@@ -453,16 +455,15 @@ static void finish_servers(struct arena *a, struct proxy *p)
 
 static void add_proxy(struct build *b, struct section *section)
 {
-	struct arena *a = b->diag->arena;
 	struct proxy *p;
 
-	b->proxies = arena_grow(a, b->proxies, b->proxy_count, sizeof(*b->proxies));
+	b->proxies = arena_grow(b->diag->arena, b->proxies, b->proxy_count, sizeof(*b->proxies));
 	p = &b->proxies[b->proxy_count++];
 	memset(p, 0, sizeof(*p));
 	p->section = section;
 	p->set = b->defaults;
 	p->origins = read_section(b, section, p, &p->set);
-	finish_servers(a, p);
+	finish_servers(b->diag->arena, p);
 }
 
 static void set_built_in(struct build *b)
@@ -492,8 +493,7 @@ void build_document(struct build *b)
 	setting_default_log(b->diag->arena, &b->global);
 	if (defaults != NULL)
 		b->defaults_origins = read_section(b, defaults, NULL, &b->defaults);
-	for (struct section *s = b->doc->first; s != NULL; s = s->next) {
+	for (struct section *s = b->doc->first; s != NULL; s = s->next)
 		if ((s->kind & IN_PROXIES) != 0)
 			add_proxy(b, s);
-	}
 }

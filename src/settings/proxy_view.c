@@ -14,6 +14,7 @@ struct config_proxy proxy_view_front(const struct config_frontend *f)
 		.sniff = f->sniff,
 		.timeouts = f->timeouts,
 		.tcp = f->tcp,
+		.client_keepalive = f->tcp,
 	};
 
 	return p;
@@ -28,6 +29,7 @@ struct config_proxy proxy_view_back(const struct config_backend *b)
 		.check = b->check,
 		.timeouts = b->timeouts,
 		.tcp = b->tcp,
+		.server_keepalive = b->tcp,
 	};
 
 	return p;

@@ -30,6 +30,7 @@ static const struct setting_type other_types[OPT_TYPES] = {
 	[OPT_STATS] = {setting_parse_stats, setting_print_stats, setting_admin_is_set},
 	[OPT_AUTH] = {setting_parse_auth, setting_print_auth, setting_auth_is_set},
 	[OPT_KEEPALIVE] = {setting_parse_keepalive, setting_print_keepalive, NULL},
+	[OPT_KEEPALIVES] = {setting_parse_keepalives, NULL, setting_never_set},
 	[OPT_BALANCE] = {setting_parse_balance, setting_print_balance, NULL},
 	[OPT_BYTES] = {setting_parse_bytes, setting_print_bytes, NULL},
 	[OPT_PACE] = {setting_parse_pace, setting_print_pace, NULL},
@@ -69,8 +70,8 @@ const struct setting_type *setting_type_of(enum option_type type)
 static bool takes_words(enum option_type type)
 {
 	return type == OPT_LOG || type == OPT_ADMIN || type == OPT_STATS || type == OPT_KEEPALIVE ||
-	       type == OPT_BALANCE || type == OPT_CHECK || type == OPT_NETWORKS || type == OPT_USERS ||
-	       type == OPT_SNIFF || type == OPT_RESOLVERS;
+	       type == OPT_KEEPALIVES || type == OPT_BALANCE || type == OPT_CHECK || type == OPT_NETWORKS ||
+	       type == OPT_USERS || type == OPT_SNIFF || type == OPT_RESOLVERS;
 }
 
 int setting_parse(const struct setting *s)

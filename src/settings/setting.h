@@ -104,6 +104,8 @@ bool setting_resolvers_is_set(const void *field);
 int setting_parse_cpus(const struct setting *s, void *field);
 void setting_print_cpus(const void *field, const struct option *option, FILE *out);
 int setting_parse_keepalive(const struct setting *s, void *field);
+/* `s->base` is a struct config_proxy. */
+int setting_parse_keepalives(const struct setting *s, void *field);
 void setting_print_keepalive(const void *field, const struct option *option, FILE *out);
 /* How a server is chosen, in setting_balance.c. */
 int setting_parse_balance(const struct setting *s, void *field);

@@ -143,7 +143,11 @@ int setting_parse_keepalive(const struct setting *s, void *field)
 	tcp->keepalive = false;
 	tcp->keepalive_idle_s = 0;
 	words.base = tcp;
-	if (value_duration(w->text, &ns) != 0 || ns != 0) {
+	if (strcmp(w->text, "on") == 0) {
+		tcp->keepalive = true;
+		tcp->keepalive_interval_s = 0;
+		tcp->keepalive_count = 0;
+	} else if (value_duration(w->text, &ns) != 0 || ns != 0) {
 		/* The idle time is read as any whole number of seconds in the row's range. */
 		struct option seconds = *s->option;
 		struct setting idle = {s->diag, &seconds, {w, 1}, tcp};
@@ -159,6 +163,17 @@ int setting_parse_keepalive(const struct setting *s, void *field)
 	return setting_parse_words(&words, 1, IN_KEEPALIVE);
 }
 
+int setting_parse_keepalives(const struct setting *s, void *field)
+{
+	struct config_proxy *set = s->base;
+	const int err = setting_parse_keepalive(s, field);
+
+	check(field == &set->tcp);
+	set->client_keepalive = set->tcp;
+	set->server_keepalive = set->tcp;
+	return err;
+}
+
 void setting_print_keepalive(const void *field, const struct option *option, FILE *out)
 {
 	const struct config_tcp *tcp = field;
@@ -168,6 +183,9 @@ void setting_print_keepalive(const void *field, const struct option *option, FIL
 		fputs("off", out);
 		return;
 	}
-	fprintf(out, "%ds", tcp->keepalive_idle_s);
+	if (tcp->keepalive_idle_s > 0)
+		fprintf(out, "%ds", tcp->keepalive_idle_s);
+	else
+		fputs("on", out);
 	setting_print_words(IN_KEEPALIVE, tcp, out);
 }

@@ -29,7 +29,7 @@ static const char *bound_text(const struct option *o, int64_t bound, char *buf)
 		return value_format_duration(bound, buf);
 	if (o->type == OPT_MILLIS)
 		return value_format_duration(bound * NS_PER_MS, buf);
-	if (o->type == OPT_SECONDS || o->type == OPT_KEEPALIVE)
+	if (o->type == OPT_SECONDS || o->type == OPT_KEEPALIVE || o->type == OPT_KEEPALIVES)
 		return value_format_duration(bound * NS_PER_SEC, buf);
 	if (o->type == OPT_SIZE || o->type == OPT_BYTES || o->type == OPT_PACE)
 		return value_format_size((uint64_t)bound, buf);

@@ -249,6 +249,15 @@ static struct config_timeouts timeouts_of(const struct config *c, const struct p
 	return t;
 }
 
+static struct config_tcp with_keepalive(struct config_tcp tcp, const struct config_tcp *of)
+{
+	tcp.keepalive = of->keepalive;
+	tcp.keepalive_idle_s = of->keepalive_idle_s;
+	tcp.keepalive_interval_s = of->keepalive_interval_s;
+	tcp.keepalive_count = of->keepalive_count;
+	return tcp;
+}
+
 static void fill_backend(struct arena *a, const struct config *c, struct config_backend *to,
 			 const struct proxy *p)
 {
@@ -259,7 +268,7 @@ static void fill_backend(struct arena *a, const struct config *c, struct config_
 	copy_name(to->name, p->section->name);
 	to->balance = set.balance;
 	to->timeouts = timeouts_of(c, p, &set);
-	to->tcp = set.tcp;
+	to->tcp = with_keepalive(set.tcp, &set.server_keepalive);
 	copy_check(a, &to->check, &set.check);
 	to->place = place_in(c, p->section->at.source->name, p->section->at.line);
 	to->origins = copy_origins(a, c, p->origins);
@@ -288,7 +297,7 @@ static void fill_frontend(struct arena *a, const struct config *c, struct config
 	copy_name(to->name, p->section->name);
 	to->listen = p->target == p;
 	to->timeouts = timeouts_of(c, p, &set);
-	to->tcp = set.tcp;
+	to->tcp = with_keepalive(set.tcp, &set.client_keepalive);
 	to->sniff = set.sniff;
 	fill_access(a, to, &set);
 	to->place = place_in(c, p->section->at.source->name, p->section->at.line);

@@ -69,6 +69,39 @@ server a = {server}
 
 # ---- options and the sockets that they are set on -----------------------------------------------
 
+def kernel_keepalive():
+    with socket.socket() as s:
+        return tuple(s.getsockopt(level, name) for level, name in peek.KEEPALIVE[1:])
+
+
+@pytest.mark.parametrize("lines, client, server", (
+    ("tcp-keepalive = on\n", "kernel", "kernel"),
+    ("client-keepalive = on count=4\n", (None, None, 4), None),
+    ("server-keepalive = 77s interval=7s\ntcp-keepalive = on\n", "kernel", (77, 7, 3))))
+def test_keepalive_of_each_side(weir, peers, lines, client, server):
+    """A reload takes it away again. Clients inherit theirs from the listener, whose socket a reload keeps."""
+    listener, kernel = peers.listen(), kernel_keepalive()
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n" + lines)
+    where = daemon.address("l")
+
+    def expect(wanted, got):
+        if wanted is None:
+            assert got["keepalive"][0] == 0
+        else:
+            times = kernel if wanted == "kernel" else tuple(t or k for t, k in zip(wanted, kernel))
+            assert got["keepalive"] == (1, *times)
+    pair = peers.pair(where, listener)
+    expect(client, client_side(daemon, where))
+    expect(server, server_side(daemon, listener))
+    for side in pair:
+        side.fin()
+    daemon.wait_session_line()
+    daemon.reload(lines, "")
+    peers.pair(where, listener)
+    expect(None, client_side(daemon, where))
+    expect(None, server_side(daemon, listener))
+
+
 @pytest.mark.smoke
 @pytest.mark.parametrize("family", ("tcp4", "tcp6"))
 def test_each_side_has_the_options_of_its_section(weir, peers, family):

@@ -74,7 +74,8 @@ enum option_type {
 	OPT_RESOLVERS,	/* struct config_resolvers */
 	OPT_STATS,	/* struct config_global, its HTTP endpoint */
 	OPT_AUTH,	/* struct config_auth */
-	OPT_KEEPALIVE,	/* struct config_tcp */
+	OPT_KEEPALIVE,	/* struct config_tcp: its keepalive */
+	OPT_KEEPALIVES, /* struct config_proxy: the same for both sides */
 	OPT_IDLE,	/* struct config_timeouts, both sides */
 	OPT_BALANCE,	/* struct config_balancing */
 	OPT_CHECK,	/* struct config_check, except its times and counts */
@@ -152,6 +153,8 @@ struct config_proxy {
 	enum config_send_proxy send_proxy; /* for servers that do not set it */
 	struct config_timeouts timeouts;
 	struct config_tcp tcp;
+	struct config_tcp client_keepalive; /* of these two, only the members for keepalive are used */
+	struct config_tcp server_keepalive;
 };
 
 struct option {

@@ -272,14 +272,26 @@ OPTION("timeout-handshake", BOTH_D, FRONT_D, OPT_DURATION, 0, "DURATION",
        "timeout-handshake = 5s")
 
 /* Sockets */
-OPTION("tcp-keepalive", BOTH_D, BOTH_D, OPT_KEEPALIVE, 0, "off | DURATION [interval= count=]",
-       FIELD_PROXY(tcp), "off", 1, 32767, "Idle time after which TCP keepalive probes are sent.",
+OPTION("client-keepalive", BOTH_D, FRONT_D, OPT_KEEPALIVE, 0, "off | on | DURATION [interval= count=]",
+       FIELD_PROXY(client_keepalive), "off", 1, 32767,
+       "Idle time after which TCP keepalive probes are sent to clients; on = the kernel's times.",
+       "client-keepalive = 60s interval=10s count=3")
+OPTION("server-keepalive", BOTH_D, BACK_D, OPT_KEEPALIVE, 0, "off | on | DURATION [interval= count=]",
+       FIELD_PROXY(server_keepalive), "off", 1, 32767,
+       "Idle time after which TCP keepalive probes are sent to servers; on = the kernel's times.",
+       "server-keepalive = 60s interval=10s count=3")
+OPTION("tcp-keepalive", BOTH_D, BOTH_D, OPT_KEEPALIVES, 0, "off | on | DURATION [interval= count=]",
+       FIELD_PROXY(tcp), NULL, 1, 32767,
+       "Sets both client-keepalive and server-keepalive; where one of these is set too, it takes precedence.",
        "tcp-keepalive = 60s interval=10s count=3")
-OPTION("interval", IN_KEEPALIVE, IN_KEEPALIVE, OPT_SECONDS, 0, "DURATION",
-       MADE_KEEPALIVE(keepalive_interval_s), "10s", 1, 32767, "Time between two keepalive probes.",
-       "tcp-keepalive = 60s interval=10s")
-OPTION("count", IN_KEEPALIVE, IN_KEEPALIVE, OPT_INT, 0, "N", MADE_KEEPALIVE(keepalive_count), "3", 1, 127,
-       "Unanswered keepalive probes before the connection is lost.", "tcp-keepalive = 60s count=3")
+OPTION("interval", IN_KEEPALIVE, IN_KEEPALIVE, OPT_SECONDS, OPT_HIDE_ZERO, "DURATION",
+       MADE_KEEPALIVE(keepalive_interval_s), "10s", 1, 32767,
+       "Time between two keepalive probes; behind 'on', the kernel's unless this word is there.",
+       "server-keepalive = 60s interval=10s")
+OPTION("count", IN_KEEPALIVE, IN_KEEPALIVE, OPT_INT, OPT_HIDE_ZERO, "N", MADE_KEEPALIVE(keepalive_count), "3",
+       1, 127,
+       "Unanswered keepalive probes before the connection is lost; behind 'on', the kernel's unless this "
+       "word is there.", "server-keepalive = 60s count=3")
 OPTION("tcp-user-timeout", BOTH_D, BOTH_D, OPT_MILLIS, 0, "DURATION", MADE_TCP(user_timeout_ms),
        "off", 0, 86400000, "How long sent bytes may stay unacknowledged; 0 = the kernel's own limit.",
        "tcp-user-timeout = 30s")

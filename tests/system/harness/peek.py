@@ -17,6 +17,8 @@ SO_MAX_PACING_RATE = 47
 TCP_FASTOPEN = 23
 TCP_NOTSENT_LOWAT = 25
 IPPROTO_MPTCP = 262
+KEEPALIVE = ((socket.SOL_SOCKET, socket.SO_KEEPALIVE), (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE),
+             (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL), (socket.IPPROTO_TCP, socket.TCP_KEEPCNT))
 
 
 def _duplicate(pidfd, number):
@@ -83,6 +85,7 @@ def options(sock):
         "lowat": number(socket.IPPROTO_TCP, TCP_NOTSENT_LOWAT),
         "tfo": number(socket.IPPROTO_TCP, TCP_FASTOPEN),
         "protocol": number(socket.SOL_SOCKET, 38),
+        "keepalive": tuple(number(level, name) for level, name in KEEPALIVE),
         "device": sock.getsockopt(socket.SOL_SOCKET, 25, 16).split(b"\0")[0].decode(),
     }
     if sock.family == socket.AF_INET6:

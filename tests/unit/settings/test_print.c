@@ -71,6 +71,7 @@ static const char everything[] =
 	"bind = unix:@abstract\nbind = fd@web backlog=9\nbind = fd@5 defer-accept\n"
 	"bind = [::1]:99 v6only\nbind = *:98\n"
 	"maxconn = 7\ntimeout-client = 7s\nmax-lifetime = 2d\ndefault-backend = app\n"
+	"client-keepalive = on count=9\n"
 	"tcp-user-timeout = 1500ms\ntcp-nodelay = off\n"
 	"[backend first]\nserver z = [::1]:90\n"
 	"[listen web]\n"
@@ -79,7 +80,7 @@ static const char everything[] =
 	"server b = db.internal:80 weight=256\nserver c = unix:/run/c.sock\n"
 	"redispatch = off\nresolve-interval = 250ms\n"
 	"hold-nx = 1s\nhold-timeout = 2s\nhold-refused = 3s\nhold-other = 0\nhold-obsolete = 4s\n"
-	"[frontend g]\nbind = 127.0.0.1:2\ndefault-backend = web\n"
+	"[frontend g]\nbind = 127.0.0.1:2\ndefault-backend = web\ntcp-keepalive = on\n"
 	"[backend app]\nserver z = ipv4@db.internal:90\nretries = 7\nmax-lifetime = 3d\n"
 	"servers pod = dns://ipv6@app.internal:90 max=7 weight=3 maxconn=9 backup source=::1\n"
 	"servers srv = srv://_app._tcp.internal. slowstart=5s\non-empty = drain\n";
@@ -118,6 +119,45 @@ static void sections_win_over_defaults(void **state)
 	assert_true(c->backends[0].tcp.keepalive);
 	assert_int_equal(c->backends[0].tcp.keepalive_interval_s, 5);
 	assert_false(c->backends[1].tcp.keepalive);
+	unload(&l);
+}
+
+static void assert_keepalive(const struct config_tcp *tcp, bool on, int idle_s, int interval_s, int count)
+{
+	assert_int_equal(tcp->keepalive, on);
+	if (!on)
+		return;
+	assert_int_equal(tcp->keepalive_idle_s, idle_s);
+	assert_int_equal(tcp->keepalive_interval_s, interval_s);
+	assert_int_equal(tcp->keepalive_count, count);
+}
+
+/* 0 = the kernel's own. */
+static void the_nearer_keepalive_wins_and_then_the_one_of_the_side(void **state)
+{
+	struct loaded l = assert_accepted(
+		"[defaults]\nclient-keepalive = 7s\nserver-keepalive = 8s\n"
+		"[listen a]\nbind = :1\nserver a = 10.0.0.1:80\ntcp-keepalive = on\n"
+		"[listen b]\nbind = :2\nserver a = 10.0.0.1:80\nserver-keepalive = off\ntcp-keepalive = 9s\n"
+		"[listen c]\nbind = :3\nserver a = 10.0.0.1:80\ntcp-keepalive = 9s\n"
+		"client-keepalive = on interval=3s\n"
+		"[listen d]\nbind = :4\nserver a = 10.0.0.1:80\nserver-keepalive = 5s count=2\n"
+		"[listen e]\nbind = :5\nserver a = 10.0.0.1:80\ntcp-keepalive = off\n");
+	const struct config_frontend *f = l.config->frontends;
+	const struct config_backend *b = l.config->backends;
+
+	(void)state;
+	assert_keepalive(&f[0].tcp, true, 0, 0, 0);
+	assert_keepalive(&b[0].tcp, true, 0, 0, 0);
+	assert_keepalive(&f[1].tcp, true, 9, 10, 3);
+	assert_keepalive(&b[1].tcp, false, 0, 0, 0);
+	assert_keepalive(&f[2].tcp, true, 0, 3, 0);
+	assert_keepalive(&b[2].tcp, true, 9, 10, 3);
+	assert_keepalive(&f[3].tcp, true, 7, 10, 3);
+	assert_keepalive(&b[3].tcp, true, 5, 10, 2);
+	assert_keepalive(&f[4].tcp, false, 0, 0, 0);
+	assert_keepalive(&b[4].tcp, false, 0, 0, 0);
+	assert_round_trip(l.config);
 	unload(&l);
 }
 
@@ -237,6 +277,7 @@ int main(void)
 		cmocka_unit_test(defaults_are_those_of_the_contract),
 		cmocka_unit_test(everything_reads_back_to_the_same_snapshot),
 		cmocka_unit_test(sections_win_over_defaults),
+		cmocka_unit_test(the_nearer_keepalive_wins_and_then_the_one_of_the_side),
 		cmocka_unit_test(specific_timeouts_win_over_idle_in_any_order),
 		cmocka_unit_test(places_name_file_and_line),
 		cmocka_unit_test(the_summary_counts),
