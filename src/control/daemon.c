@@ -287,6 +287,7 @@ static void finish(struct daemon *d)
 	agents_free(d->agents);
 	prober_free(d->prober);
 	set_watches_stop(&d->sets);
+	log_names_end(&d->log_names);
 	resolver_free(d->resolver);
 	web_free(d->web);
 	admin_free(d->admin);

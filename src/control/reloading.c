@@ -156,6 +156,7 @@ static int apply(void *arg, struct config *next, const struct reload_outcome *ou
 		err = apply_all(r, &plan, out->why, out->why_room);
 		plan_free(&plan);
 		unlistening_settle(&d->unlistening);
+		log_names_follow(&d->log_names);
 	}
 	drop_reading(r, err ? next : NULL);
 	r->next = NULL;

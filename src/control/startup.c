@@ -385,6 +385,8 @@ static int start_services(struct daemon *d)
 	d->admin_context.name_servers = (struct name_servers_source){resolver_read_servers, d->resolver};
 	if (d->resolver != NULL)
 		err = set_watches_init(&d->sets, d->resolver, &d->updates.updates);
+	if (d->resolver != NULL)
+		log_names_begin(&d->log_names, d->loop, d->resolver, d->log);
 	if (d->resolver != NULL && !err)
 		d->prober = prober_new(d->loop, &d->engine, &d->updates.updates, &err);
 	if (d->prober != NULL)

@@ -32,6 +32,7 @@
 #include "weir/stats/process_figures.h"
 #include "weir/stats/question.h"
 #include "ageing.h"
+#include "log_names.h"
 #include "newcomers.h"
 #include "origin.h"
 #include "reloading.h"
@@ -76,6 +77,7 @@ struct daemon {
 	struct web *web;           /* owns */
 	struct resolver *resolver; /* owns */
 	struct set_watches sets;
+	struct log_names log_names;
 	struct prober *prober;     /* owns */
 	struct agents *agents;     /* owns */
 	struct ageing ageing;

@@ -13,6 +13,7 @@
 
 #include "weir/base/crash_report.h"
 #include "weir/base/log.h"
+#include "weir/config/config.h"
 #include "weir/config/log_format.h"
 
 /* Longest text of a record, with its NUL. */
@@ -50,5 +51,8 @@ size_t log_layout_line(const struct log_layout *l, const struct log_entry *e, co
 		       char out[static LOG_LINE_MAX]);
 /* What surrounds a daemon's crash report in this layout. Its level is alert. */
 void log_layout_frame(const struct log_layout *l, char out[static CRASH_REPORT_FRAME_MAX]);
+
+/* syslog's number of a facility. */
+int log_layout_facility(enum config_facility facility);
 
 #endif

@@ -116,6 +116,15 @@ static void settle_all(struct log_outlets *all)
 		settle(outlet_of(node));
 }
 
+void log_outlets_set_address(struct log_outlet *o, const struct addr *a)
+{
+	check(o->all != NULL);
+	ev_io_stop(o->all->loop, &o->writable); /* of the descriptor that is closed */
+	log_target_set_address(&o->target, a);
+	if (!log_target_is_empty(&o->target))
+		flush(o);
+}
+
 void log_outlets_flush(struct log_outlets *all)
 {
 	log_outlets_foreach(all, o)

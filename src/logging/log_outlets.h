@@ -57,6 +57,8 @@ void log_outlets_undo(struct log_outlets *all, struct log_outlet *o);
 void log_outlets_drop(struct log_outlet *o);
 /* It gets no more lines; it is freed once it has written those that it has. */
 void log_outlets_remove(struct log_outlets *all, struct log_outlet *o);
+/* See log_target_set_address(). */
+void log_outlets_set_address(struct log_outlet *o, const struct addr *a);
 /* The next in the list, the first after NULL; NULL after the last. */
 struct log_outlet *log_outlets_next(const struct log_outlets *all, const struct log_outlet *o);
 #define log_outlets_foreach(all, o)                                                                        \

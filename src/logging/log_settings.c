@@ -59,6 +59,16 @@ static bool same_address(const struct addr *a, const struct addr *b)
 	return a->len == b->len && memcmp(&a->sa, &b->sa, a->len) == 0;
 }
 
+/* What a name is resolved to does not count. */
+static bool same_target(const struct addr_spec *a, const struct addr_spec *b)
+{
+	if (a->kind != b->kind)
+		return false;
+	if (a->kind != ADDR_NAME)
+		return same_address(&a->addr, &b->addr);
+	return a->port == b->port && a->family == b->family && strcmp(a->host, b->host) == 0;
+}
+
 bool log_settings_equal(const struct config_log *a, const struct config_log *b)
 {
 	if (kind_of(a) != kind_of(b))
@@ -70,5 +80,5 @@ bool log_settings_equal(const struct config_log *a, const struct config_log *b)
 	if (a->kind == CONFIG_LOG_FILE)
 		return strcmp(a->path, b->path) == 0;
 	return a->kind != CONFIG_LOG_SYSLOG ||
-	       (a->facility == b->facility && same_address(&a->address.addr, &b->address.addr));
+	       (a->facility == b->facility && same_target(&a->address, &b->address));
 }

@@ -59,6 +59,8 @@ int log_syslog_connect(struct log_syslog *s)
 	int err;
 
 	check(s->fd < 0);
+	if (s->to->len == 0)
+		return -EADDRNOTAVAIL;
 	if (now_ns < s->retry_ns)
 		return -EAGAIN;
 	s->retry_ns = now_ns + RETRY_NS;

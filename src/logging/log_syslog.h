@@ -15,7 +15,7 @@
 #include "weir/net/addr.h"
 
 struct log_syslog {
-	const struct addr *to; /* borrows; IP or Unix */
+	const struct addr *to; /* borrows; IP or Unix; its `len` is 0 until a name is resolved */
 	int fd;		       /* owns; -1 = not connected */
 	int type;	       /* of the socket: SOCK_DGRAM, or SOCK_STREAM, which a Unix socket may be */
 	bool begun;	       /* on a stream, the first part of a line has been sent */
@@ -33,7 +33,7 @@ enum log_sent {
 };
 
 void log_syslog_init(struct log_syslog *s, const struct addr *to);
-/* 0 or -errno; -EAGAIN until the pause since the last attempt is over. */
+/* 0 or -errno; -EAGAIN until the pause since the last attempt is over; -EADDRNOTAVAIL: no address yet. */
 int log_syslog_connect(struct log_syslog *s);
 void log_syslog_close(struct log_syslog *s);
 /* Sends one line, or the rest of one, of `len` bytes, the last of which is its newline. Connects first if

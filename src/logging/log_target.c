@@ -61,22 +61,12 @@ static int open_file(const char *path, bool *made)
 	return file_open(path, O_WRONLY | O_APPEND | O_NONBLOCK, 0640, made);
 }
 
-/* syslog's numbers for the words of the configuration. */
-static int facility_number(enum config_facility facility)
-{
-	if (facility == CONFIG_FACILITY_DAEMON)
-		return 3;
-	if (facility == CONFIG_FACILITY_USER)
-		return 1;
-	return 16 + (int)(facility - CONFIG_FACILITY_LOCAL0);
-}
-
 static void init_syslog(struct log_target *t)
 {
 	const struct config_log *c = &t->config;
 
 	t->kind = LOG_TARGET_SYSLOG;
-	t->layout.facility = facility_number(c->facility);
+	t->layout.facility = log_layout_facility(c->facility);
 	t->layout.head = LOG_HEAD_SYSLOG_LOCAL;
 	if (c->address.kind != ADDR_UNIX) {
 		t->layout.head = LOG_HEAD_SYSLOG;
@@ -136,6 +126,14 @@ int log_target_connect(struct log_target *t)
 		return err;
 	t->claimed = true;
 	return log_syslog_connect(&t->syslog);
+}
+
+void log_target_set_address(struct log_target *t, const struct addr *a)
+{
+	check(t->config.address.kind == ADDR_NAME);
+	log_syslog_close(&t->syslog);
+	t->config.address.addr = *a;
+	t->syslog.retry_ns = 0; /* it may connect at once */
 }
 
 void log_target_unmake(const struct log_target *t)
@@ -255,7 +253,8 @@ void log_target_tell_absent(const struct log_target *t)
 {
 	char text[ADDR_TEXT_MAX];
 
-	if (log_target_is_absent(t))
+	/* A name is told when it cannot be resolved. */
+	if (log_target_is_absent(t) && t->config.address.kind != ADDR_NAME)
 		log_line(LOG_LEVEL_WARNING,
 			 "log = syslog:%s: no daemon listens there; its lines are lost until one does",
 			 addr_spec_format(&t->config.address, text));

@@ -89,12 +89,15 @@ unsigned log_target_opened(const struct log_target *t, int *err);
 /* Logs why the last reopen failed; true if it succeeded. */
 bool log_target_tell_opened(const struct log_target *t);
 
+/* The syslog daemon, whose name is in the configuration, is at `a` from now on. */
+void log_target_set_address(struct log_target *t, const struct addr *a);
 /* Does the syslog daemon take no lines at present? The next line tries to reconnect. */
 static inline bool log_target_is_absent(const struct log_target *t)
 {
 	return t->kind == LOG_TARGET_SYSLOG && t->syslog.fd < 0;
 }
-/* A daemon that starts without its syslog runs anyway, but a mistyped address must be noticed. Call before
+/* A daemon that starts without its syslog runs anyway, but a mistyped address must be noticed. Says nothing
+ * about a name. Call before
  * control has a ring: then the line goes to stderr whatever the targets are. */
 void log_target_tell_absent(const struct log_target *t);
 /* What to wait for if log_target_flush() returns -EAGAIN. */

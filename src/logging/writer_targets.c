@@ -99,3 +99,15 @@ bool logwriter_target_is(const struct log_outlet *o, const struct config_log *c)
 {
 	return log_settings_equal(&o->target.config, c);
 }
+
+const struct addr_spec *logwriter_target_host(const struct log_outlet *o)
+{
+	const struct config_log *c = &o->target.config;
+
+	return c->kind == CONFIG_LOG_SYSLOG && c->address.kind == ADDR_NAME ? &c->address : NULL;
+}
+
+void logwriter_set_address(struct log_outlet *o, const struct addr *a)
+{
+	log_outlets_set_address(o, a);
+}

@@ -2,8 +2,8 @@
  *
  * setting_log.c - `log`: one target with its words, parsed and printed; and which sessions are logged.
  *
- * Rejects a syslog server given by name: logging must not wait for a name server, and must continue without
- * one. Main thread.
+ * A syslog server may be given by name: logging does not wait for a name server, but loses lines until there
+ * is an address. Main thread.
  */
 #include "setting.h"
 
@@ -18,6 +18,7 @@
 
 #define FILE_PREFIX   "file:"
 #define SYSLOG_PREFIX "syslog:"
+#define SYSLOG_PORT   514
 
 static bool starts_with(const char *text, const char *prefix)
 {
@@ -28,6 +29,19 @@ static bool starts_with(const char *text, const char *prefix)
 static unsigned words_of(enum config_log_kind kind)
 {
 	return kind == CONFIG_LOG_SYSLOG ? IN_LOG | IN_SYSLOG : IN_LOG;
+}
+
+/* Is it a host, or an IP address, without a port? */
+static bool needs_port(const char *text)
+{
+	static const char *const others[] = {"/", "unix@", "abns@", "fd@", "*"};
+
+	for (size_t i = 0; i < ARRAY_LEN(others); i++)
+		if (starts_with(text, others[i]))
+			return false;
+	if (text[0] == '[')
+		return text[strlen(text) - 1] == ']';
+	return strchr(text, ':') == NULL && text[strspn(text, "0123456789")] != '\0';
 }
 
 /* The address after "syslog:". */
@@ -43,17 +57,17 @@ static int parse_syslog(const struct setting *s, const struct word *w, struct co
 		diag_hint(s->diag, "write syslog:/dev/log or syslog:127.0.0.1:514");
 		return -EINVAL;
 	}
+	if (needs_port(address.text))
+		address.text = arena_printf(s->diag->arena, "%s:%d", address.text, SYSLOG_PORT);
 	if (setting_address(s, &address, spec) != 0)
 		return -EINVAL;
-	if (spec->kind == ADDR_NAME || spec->kind == ADDR_ANY) {
+	if (spec->kind == ADDR_ANY) {
 		diag_error(s->diag, DIAG_BAD_ADDRESS, address.at,
-			   "a syslog server is given by its IP address, not by %s",
-			   spec->kind == ADDR_NAME ? "a name" : "a port alone");
-		diag_hint(s->diag, "write syslog:127.0.0.1:%u, so that the log needs no name server",
-			  spec->port);
+			   "a syslog server is given by its address or name, not by a port alone");
+		diag_hint(s->diag, "write syslog:127.0.0.1:%u", spec->port);
 		return -EINVAL;
 	}
-	if (spec->kind == ADDR_IP && spec->port == 0) {
+	if ((spec->kind == ADDR_IP || spec->kind == ADDR_NAME) && spec->port == 0) {
 		diag_error(s->diag, DIAG_BAD_ADDRESS, address.at,
 			   "a syslog server needs a port, and 0 is not one");
 		diag_hint(s->diag, "syslog's own port is 514");

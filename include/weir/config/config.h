@@ -77,7 +77,7 @@ enum config_log_kind {
 enum config_facility {
 	CONFIG_FACILITY_DAEMON,
 	CONFIG_FACILITY_USER,
-	CONFIG_FACILITY_LOCAL0, /* local1 to local7 follow */
+	CONFIG_FACILITY_LOCAL0, /* local1 to local7 follow, and others */
 };
 /* In the order of the words of the table. */
 enum config_balance {
@@ -152,7 +152,7 @@ struct config_origins {
 struct config_log {
 	enum config_log_kind kind;
 	char *path;		       /* CONFIG_LOG_FILE */
-	struct addr_spec address;      /* CONFIG_LOG_SYSLOG: ADDR_IP or ADDR_UNIX */
+	struct addr_spec address;      /* CONFIG_LOG_SYSLOG: ADDR_IP, ADDR_NAME or ADDR_UNIX */
 	enum config_facility facility; /* CONFIG_LOG_SYSLOG */
 	char *format; /* text, json, tcplog, or text with fields: log_format.h; NULL = text */
 	int level; /* LOG_LEVEL_DEBUG .. of log.h */

@@ -202,7 +202,7 @@ unsigned section_kind(const char *word, size_t len);
 #define OPTION_LIST_MAX 256
 const char *option_list_of(unsigned sections, const char *word, char *buf);
 /* "[frontend] or [listen]" for a mask of sections; `buf` has OPTION_PLACES_MAX bytes. */
-#define OPTION_PLACES_MAX 128
+#define OPTION_PLACES_MAX 256
 const char *option_places(unsigned sections, char *buf);
 /* "auto, epoll": the words of an OPT_CHOICE or OPT_BALANCE that this version has, or (`later`) those that it
  * does not have; "" when there are none. `buf` as above. */

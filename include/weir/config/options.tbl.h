@@ -59,7 +59,8 @@ OPTION("group", IN_GLOBAL, IN_GLOBAL, OPT_GROUP_NAME, 0, "NAME | GID", MADE_GLOB
 OPTION("log", IN_GLOBAL, IN_GLOBAL, OPT_LOG, OPT_REPEAT,
        "auto | stderr | file:PATH | syslog:ADDRESS | off [level= format= facility=]", FIELD_GLOBAL(logs),
        "auto", 0, 0,
-       "Where log lines go; auto = the journal under systemd, else stderr; syslog over a Unix socket or UDP.",
+       "Where log lines go; auto = the journal under systemd, else stderr; syslog over a Unix socket or UDP, "
+       "to an IP address or a name, whose lines are lost until it is resolved; without a port, to 514.",
        "log = syslog:/dev/log level=notice")
 OPTION("admin-socket", IN_GLOBAL, IN_GLOBAL, OPT_ADMIN, 0,
        "ADDRESS [mode= user= group= level= allow-uid= allow-gid=]", FIELD_GLOBAL(admin), NULL, 0, 0,
@@ -106,8 +107,9 @@ OPTION("format", IN_LOG, IN_LOG, OPT_LOG_FORMAT, 0, "text | json | tcplog | \"TE
        "as 'option tcplog' of HAProxy, or text with fields in braces, whose names are in weir.ini(5).",
        "log = stderr format=\"{client} {server} {bytes_in}\"")
 OPTION("facility", IN_SYSLOG, IN_SYSLOG, OPT_CHOICE, 0,
-       "daemon|user|local0|local1|local2|local3|local4|local5|local6|local7", FIELD_LOG(facility), "daemon",
-       0, 0, "Syslog facility of the lines.", "log = syslog:/dev/log facility=local0")
+       "daemon|user|local0|local1|local2|local3|local4|local5|local6|local7|kern|mail|auth|syslog|lpr|news|"
+       "uucp|cron|authpriv|ftp", FIELD_LOG(facility), "daemon", 0, 0, "Syslog facility of the lines.",
+       "log = syslog:/dev/log facility=local0")
 OPTION("mode", IN_ADMIN, IN_ADMIN, OPT_MODE, 0, "OCTAL", FIELD_GLOBAL(admin_owner.mode), NULL, 0, 0,
        "Permissions of the socket.", "admin-socket = unix:/run/weir/admin.sock mode=660")
 OPTION("user", IN_ADMIN, IN_ADMIN, OPT_USER, 0, "NAME | UID", FIELD_GLOBAL(admin_owner.uid), NULL, 0, 0,

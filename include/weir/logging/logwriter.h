@@ -84,6 +84,10 @@ void logwriter_drop_target(struct log_outlet *o);
 void logwriter_remove_target(struct logwriter *w, struct log_outlet *o);
 /* The targets in their order: the first after NULL; NULL after the last. */
 struct log_outlet *logwriter_next_target(const struct logwriter *w, const struct log_outlet *o);
+/* The name of a syslog daemon that has to be resolved, NULL for other targets; and its address, which is what
+ * the target writes to from now on. Until then lines are dropped and counted. */
+const struct addr_spec *logwriter_target_host(const struct log_outlet *o);
+void logwriter_set_address(struct log_outlet *o, const struct addr *a);
 /* Does this target write the lines of `c` to the destination of `c`? */
 bool logwriter_target_is(const struct log_outlet *o, const struct config_log *c);
 
