@@ -14,8 +14,7 @@
  *
  * "if {src}" at the end of a word matches a condition that is a list of networks and nothing else, "unless
  * {src}" the negation of one. A row without them matches the rules that we cannot convert, so its hint must
- * not say what to write. Words that are also keys of weir do not belong here; '-', '_' and blanks are
- * equivalent.
+ * not say what to write. Keys of weir do not belong here; '-', '_' and blanks are equivalent.
  */
 FOREIGN("mode", "weir forwards TCP and Unix sockets only: leave this line out")
 FOREIGN("option", "weir has no 'option': write the key itself, see 'weir help'")
@@ -397,6 +396,7 @@ FOREIGN_WORD("on-error", "leave it out")
 FOREIGN_WORD("error-limit", "leave it out: the limit is always ten")
 FOREIGN_WORD("init-addr", "leave it out: a name that does not resolve never prevents the start")
 FOREIGN_WORD("resolvers", "leave it out: name servers are the key 'resolvers' of [global]")
+FOREIGN_WORD("resolve-prefer", "write 'resolve-family = ...' in the section: no other addresses are used")
 FOREIGN_WORD("resolve-*", "leave it out")
 FOREIGN_WORD("resolve", "leave it out: names are looked up again, see 'resolve-interval'")
 FOREIGN_WORD("service", "write 'servers NAME = srv://NAME'")

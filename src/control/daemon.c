@@ -165,6 +165,7 @@ static void on_news(struct ev_loop *loop, struct ev_async *async, int revents)
 	reloading_wake(&d->reloading);
 	if (d->prober != NULL)
 		prober_take_news(d->prober);
+	resolver_heed(d->resolver);
 	ageing_wake(&d->ageing);
 	memory_guard_wake(&d->memory);
 	tcp_aborts_wake(&d->tcp_aborts, engine_sum(&d->engine, unacked_closes));

@@ -304,7 +304,8 @@ static void log_failure(struct session *s, int err)
 			 strerrordesc_np(-err), s->tries);
 }
 
-/* Notifies control when a server has failed so many times in a row that it may be taken for down. */
+/* Notifies control when a server has failed so many times in a row that it may be taken for down, and when
+ * its name may have another address. */
 static void blame_server(struct session *s)
 {
 	const struct engine *e = s->worker->engine;
@@ -312,7 +313,8 @@ static void blame_server(struct session *s)
 
 	atomic_fetch_add_explicit(&s->at->server->failures, 1, memory_order_relaxed);
 	failing = atomic_fetch_add_explicit(&s->at->server->failing, 1, memory_order_relaxed) + 1;
-	if (backend_config(s)->observe == CONFIG_OBSERVE_CONNECT && failing % HEALTH_ERROR_LIMIT == 0)
+	if (server_address_failed(s->at->server, s->at) ||
+	    (backend_config(s)->observe == CONFIG_OBSERVE_CONNECT && failing % HEALTH_ERROR_LIMIT == 0))
 		e->notify(e->notify_arg);
 }
 

@@ -169,6 +169,8 @@ static void take_failure(struct target *t, const struct probe_result *r)
 	t->view.failures += t->health.health > 0;
 	if (health_bad(&t->health) == HEALTH_SAME)
 		target_log_failure(t, r);
+	if (t->health.health == 0 && server_address_failed(t->server, server_settings(t->server)))
+		t->owner->engine->notify(t->owner->engine->notify_arg);
 }
 
 static void take_result(struct target *t, const struct probe_result *result)

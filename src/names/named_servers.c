@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * named_servers.c - servers that are configured by name: each follows its first usable address.
+ * named_servers.c - servers that are configured by name: each follows its first usable address, and goes to
+ * the next one when that fails.
  *
  * Owns one entry per name, and memory for those of prepared changes. Control thread.
  */
@@ -14,6 +15,9 @@
 #include "weir/config/same.h"
 #include "resolver_parts.h"
 
+/* Addresses of one name among which a server changes; those beyond are used only once these have gone. */
+#define NAME_CHOICES 8
+
 struct name {
 	struct list link;
 	struct resolver *resolver; /* borrows */
@@ -22,6 +26,8 @@ struct name {
 	struct name_watch *watch;  /* owns */
 	enum name_outcome outcome; /* of the last answer */
 	unsigned failures;         /* bad ones in a row */
+	struct addr list[NAME_CHOICES]; /* to choose from, in this order */
+	size_t count;              /* of these */
 	bool kept;                 /* its hold has ended, but it keeps its address: it was reported */
 	struct log_limit limit;    /* for log lines about this name */
 };
@@ -117,8 +123,16 @@ static void add(struct resolver *r, struct server *s)
 	name_watch_start(n->watch);
 }
 
+static void set_count(struct name *n, size_t count)
+{
+	n->resolver->choices -= n->count > 1;
+	n->count = count;
+	n->resolver->choices += n->count > 1;
+}
+
 static void drop(struct name *n)
 {
+	set_count(n, 0);
 	n->server->name = NULL;
 	name_free(n);
 }
@@ -225,24 +239,44 @@ void named_servers_end(struct resolver *r)
 
 /* ---- answers ---- */
 
-/* The address to use: the current one if the name still has it, else the first IPv4 one of the answer, else
- * its first. */
-static const struct addr *choose(const struct name_address *list, size_t count, const struct addr *now)
+/* IPv4 comes first, and then what the answer has first. Both are of one list. */
+static bool is_better(const struct name_address *a, const struct name_address *b)
 {
-	const struct name_address *best = &list[0];
+	const bool is_ip4 = a->addr.sa.sa_family == AF_INET;
+
+	if (is_ip4 != (b->addr.sa.sa_family == AF_INET))
+		return is_ip4;
+	return a->rank != b->rank ? a->rank < b->rank : a < b;
+}
+
+/* The best of the list below `than`; NULL = there is none. */
+static const struct name_address *next_best(const struct name_address *list, size_t count,
+					    const struct name_address *than)
+{
+	const struct name_address *best = NULL;
+
+	for (size_t i = 0; i < count; i++)
+		if ((than == NULL || is_better(than, &list[i])) &&
+		    (best == NULL || is_better(&list[i], best)))
+			best = &list[i];
+	return best;
+}
+
+/* Keeps the best of an answer to choose from, and returns the address to use: the current one if the name
+ * still has it, else the best. */
+static const struct addr *choose(struct name *n, const struct name_address *list, size_t count)
+{
+	const struct addr *now = server_found_addr(n->server), *use = NULL;
+	const struct name_address *a = NULL;
+	size_t kept = 0;
 
 	check(count > 0);
-	for (size_t i = 0; i < count; i++) {
-		const struct name_address *a = &list[i];
-		const bool is_ip4 = a->addr.sa.sa_family == AF_INET;
-		const bool best_is_ip4 = best->addr.sa.sa_family == AF_INET;
-
-		if (now != NULL && addr_equal(&a->addr, now))
-			return now;
-		if (is_ip4 != best_is_ip4 ? is_ip4 : a->rank < best->rank)
-			best = a;
-	}
-	return &best->addr;
+	for (size_t i = 0; i < count && use == NULL; i++)
+		use = now != NULL && addr_equal(&list[i].addr, now) ? now : NULL;
+	while (kept < NAME_CHOICES && (a = next_best(list, count, a)) != NULL)
+		n->list[kept++] = a->addr;
+	set_count(n, kept);
+	return use != NULL ? use : &n->list[0];
 }
 
 enum kind { KIND_MEMORY, KIND_ADDRESS };
@@ -370,7 +404,35 @@ static void on_answer(void *arg, enum name_outcome outcome, const struct name_ad
 		tell_failure(n);
 	}
 	if (count > 0)
-		use_addr(n, choose(list, count, server_found_addr(n->server)));
+		use_addr(n, choose(n, list, count));
 	else
 		lose_addr(n);
+}
+
+/* ---- addresses that fail ---- */
+
+/* An address set at run time has no next one. A server that has answered meanwhile keeps its address. */
+static void heed(struct name *n)
+{
+	struct server *s = n->server;
+	const struct server_settings *failed = atomic_exchange(&s->failed_at, NULL);
+	const struct addr *now = server_found_addr(s);
+	size_t i = 0;
+
+	if (failed == NULL || failed != server_settings(s) || s->moved != NULL || now == NULL)
+		return;
+	if (s->healthy && atomic_load(&s->failing) == 0)
+		return;
+	while (i < n->count && !addr_equal(&n->list[i], now))
+		i++;
+	if (n->count > 1)
+		use_addr(n, &n->list[(i + 1) % n->count]);
+}
+
+void resolver_heed(struct resolver *r)
+{
+	if (r == NULL || r->choices == 0)
+		return;
+	for (struct list *node = r->names.next; node != &r->names; node = node->next)
+		heed(at(node));
 }

@@ -37,6 +37,7 @@ struct resolver {
 	uint64_t failed;
 	/* Of named_servers.c. */
 	struct list names;     /* owns */
+	size_t choices;        /* how many of them have several addresses */
 	struct list spares;    /* owns: memory for more */
 	size_t spare_count;
 	size_t reserved;       /* spares that prepared changes may still need */

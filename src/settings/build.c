@@ -450,6 +450,7 @@ static void finish_servers(struct arena *a, struct proxy *p)
 			p->servers[i].check_agent = p->set.check_agent;
 		if (setting_find_word(a, words, IN_SERVER, "send-proxy") == NULL)
 			p->servers[i].send_proxy = p->set.send_proxy;
+		setting_set_family(&p->servers[i], p->set.resolve_family);
 	}
 }
 

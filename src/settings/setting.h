@@ -179,6 +179,8 @@ int setting_parse_server_words(const struct setting *s, struct config_server *se
 int setting_parse_servers(const struct setting *s, struct config_server *set);
 /* "dns://HOST:PORT" or "srv://NAME". */
 void setting_print_set(const struct config_server *set, FILE *out);
+/* The family of a name that a server line leaves open; a name of SRV records has none. */
+void setting_set_family(struct config_server *server, enum config_resolve_family family);
 /* Words of a server line, in setting_server.c. */
 int setting_parse_source(const struct setting *s, void *field);
 void setting_print_source(const void *field, const struct option *option, FILE *out);

@@ -171,3 +171,16 @@ bool setting_proxy_tlvs_is_set(const void *field)
 			return true;
 	return false;
 }
+
+void setting_set_family(struct config_server *server, enum config_resolve_family family)
+{
+	static const int families[] = {
+		[CONFIG_RESOLVE_ANY] = AF_UNSPEC,
+		[CONFIG_RESOLVE_IPV4] = AF_INET,
+		[CONFIG_RESOLVE_IPV6] = AF_INET6,
+	};
+
+	if (server->addr.kind == ADDR_NAME && server->addr.family == AF_UNSPEC &&
+	    server->set != CONFIG_SET_SRV)
+		server->addr.family = families[family];
+}

@@ -248,7 +248,9 @@ VALUES = {"timeout-": "5000", "max-lifetime": "5000", "hard-stop-after": "5000",
           "server NAME": "10.0.0.9:81", "source": "10.0.0.200",
           "hash-balance-factor": "150", "balance = source hash=consistent hash-balance-factor": "150",
           "pipe-size": "65536", "pacing": "1m", "slowstart": "60", "bind": "443", "user": "root",
-          "group": "root", "level": "operator", "mode": "660", "default-backend": "app"}
+          "group": "root", "level": "operator", "mode": "660", "default-backend": "app",
+          "resolve-family": "ipv4"}
+USERS = "app:$5$rounds=1000$saltsalt$DqtkTIG04cmrnEJ0mkoECt9ibZmoxRHB02bHnTLkpZD\n"
 STAND_INS = {"NETWORK": "10.0.0.0/8", "ADDRESS": "10.0.0.9:81", "NAME": "app", "HOST": "localhost",
              "PORT": "8080", "PATH": "/var/log/x", "FILE": "n.cidr", "TEXT": "abc", "N": "9"}
 

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import time
 
@@ -13,7 +14,7 @@ import pytest
 
 from harness import daemon as daemons
 from harness.name_server import NameServer, srv
-from harness.timing import wait_until
+from harness.timing import PATIENCE, wait_until
 
 
 def missing():
@@ -321,3 +322,103 @@ def test_it_works_with_dnsmasq(weir, folder, peers):
     finally:
         child.terminate()
         child.wait()
+
+
+# ---- families, and addresses that fail ----
+
+def test_resolve_family_uses_no_other_addresses(names, weir):
+    names.set("both.test", "127.0.0.4", "::1", ttl=3600)
+    names.set("four.test", "127.0.0.5", ttl=3600)
+    servers = "server both = both.test:80\nserver four = four.test:80\nserver named = ipv4@both.test:80\n"
+    daemon = weir(f"[global]\nresolver = dns\nresolvers = {names.address}\n[listen l]\nbind = 127.0.0.1:0\n"
+                  f"resolve-family = ipv6\n{servers}")
+    wait_at(daemon, "[::1]", "both")
+    wait_at(daemon, "127.0.0.4", "named")
+    wait_until(lambda: "cannot resolve 'four.test'" in daemon.log(), "it has no IPv6 address")
+    assert state(daemon, "four") == "unresolved"
+    for family, both in (("ipv4", "127.0.0.4"), ("any", "127.0.0.4")):
+        daemon.reload(*("resolve-family = ipv6", "resolve-family = ipv4") if family == "ipv4" else
+                      ("resolve-family = ipv4\n", ""))
+        wait_at(daemon, both, "both")
+        wait_at(daemon, "127.0.0.5", "four")
+    at_rest(daemon)
+
+
+@pytest.mark.parametrize("count", (2, 3))
+def test_a_client_gets_through_to_the_next_address_of_a_name(names, weir, peers, count):
+    """Nobody listens at the first ones. The one that answers stays in use."""
+    listener = peers.listen()
+    dead = [f"127.0.0.{9 - i}" for i in range(count - 1)]
+    names.set("a.test", *dead, "127.0.0.1", ttl=3600)
+    daemon = weir(config(names, "timeout-connect = 200ms\n", port=listener.address.port))
+    wait_at(daemon, dead[0])
+    at_rest(daemon)
+    for _ in range(3):
+        client, server = peers.pair(daemon.address("l"), listener)
+        client.send(1000)
+        server.receive(1000)
+    assert where(daemon) == "127.0.0.1"
+    assert daemon.info()["connect_failures"] == count - 1
+
+
+def test_health_checks_find_the_address_that_answers(names, weir, peers):
+    listener = peers.listen()
+    names.set("a.test", "127.0.0.9", "127.0.0.1", ttl=3600)
+    daemon = weir(config(names, "check = tcp\ncheck-interval = 1s\ncheck-fast = 50ms\ncheck-down = 50ms\n",
+                         port=listener.address.port))
+    daemon.expected_alarms = "has no server left"
+    wait_until(lambda: "is DOWN" in daemon.log(), "nobody listens at the first address")
+    wait_until(lambda: state(daemon) == "up" and where(daemon) == "127.0.0.1", lambda: daemon.log()[-2000:])
+    client, server = peers.pair(daemon.address("l"), listener, skip_silent=True)
+    client.send(1000)
+    server.receive(1000)
+    for side in (client, server):
+        side.fin()
+    daemon.reload("check = tcp", "check = off")
+    wait_until(lambda: daemon.snapshot()["timers"] == 0, "the session has ended")
+    at_rest(daemon)
+
+
+# ---- syslog by name ----
+
+def test_syslog_by_name_gets_lines_once_the_name_is_resolved(names, weir):
+    """The lines before that are lost and counted, and nothing waits. A reload moves it, and takes it away."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        sock.settimeout(PATIENCE)
+        sock.bind(("127.0.0.1", 0))
+        port = sock.getsockname()[1]
+        names.set("log.test", silent=True)
+        daemon = weir(f"[global]\nresolver = dns\nresolvers = {names.address}\n"
+                      f"log = syslog:log.test:{port} facility=authpriv\n[listen l]\nbind = 127.0.0.1:0\n"
+                      f"server a = 127.0.0.1:{port}\n")
+        wait_until(lambda: f"log = syslog:log.test:{port}: cannot resolve the name" in daemon.log(),
+                   lambda: daemon.log())
+        lost = daemon.info()["log_dropped"]
+        assert lost > 0
+        names.set("log.test", "127.0.0.1", ttl=3600)
+        wait_until(lambda: f"log = syslog:log.test:{port} is 127.0.0.1:{port}" in daemon.log(),
+                   lambda: daemon.log())
+        first = sock.recv(4096).decode()
+        assert first.startswith(f"<{10 * 8 + 6}>1 ") and "weir" in first, first
+        names.set("other.test", "127.0.0.1", ttl=3600)
+        daemon.reload("log.test", "other.test")
+        wait_until(lambda: f"log = syslog:other.test:{port} is" in daemon.log(), lambda: daemon.log())
+        daemon.reload(f"log = syslog:other.test:{port} facility=authpriv\n", "")
+        at_rest(daemon)
+
+
+def test_syslog_without_a_port_is_at_514(folder):
+    path = os.path.join(folder, "c.ini")
+    for text, wanted in (("10.0.0.1", "10.0.0.1:514"), ("log.test", "log.test:514"), ("[::1]", "[::1]:514"),
+                         ("ipv6@log.test", "ipv6@log.test:514"), ("log.test:5140", "log.test:5140")):
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(f"[global]\nlog = syslog:{text} facility=uucp\n[listen l]\nbind = 127.0.0.1:0\n"
+                    "server a = 127.0.0.1:1\n")
+        got = subprocess.run([daemons.BINARY, "-T", path], capture_output=True, text=True, check=False)
+        assert got.returncode == 0 and f"log = syslog:{wanted} level" in got.stdout, (text, got)
+    for text in (":514", "log.test:0", "514"):
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(f"[global]\nlog = syslog:{text}\n[listen l]\nbind = 127.0.0.1:0\n"
+                    "server a = 127.0.0.1:1\n")
+        got = subprocess.run([daemons.BINARY, "-c", path], capture_output=True, text=True, check=False)
+        assert got.returncode == 1, (text, got)

@@ -134,6 +134,8 @@ struct server {
 	_Atomic uint64_t total;           /* sessions that were connected */
 	_Atomic uint64_t failures;        /* connects that failed */
 	atomic_int failing;               /* consecutive failures; a successful connect resets it */
+	/* The version whose address failed, until control has seen that: compared, never followed. */
+	_Atomic(const struct server_settings *) failed_at;
 	_Atomic uint64_t chosen_total;    /* times it was chosen (HAProxy's lbtot) */
 	atomic_int queued;                /* clients waiting for this particular server */
 	atomic_int queued_max;
@@ -168,6 +170,15 @@ void server_leave(struct server *s);
 /* Call when a connect to it, or a health check, has succeeded: resets its consecutive failures, and queued
  * clients no longer avoid it. Any thread. */
 void server_answered(struct server *s);
+/* A connect to the address of this version, or its last health checks, have failed. True: it has a name,
+ * whose next address may do better, so that control has to be woken (resolver_heed()). Any thread. */
+static inline bool server_address_failed(struct server *s, const struct server_settings *at)
+{
+	if (at->config->addr.kind != ADDR_NAME)
+		return false;
+	atomic_store_explicit(&s->failed_at, at, memory_order_relaxed);
+	return true;
+}
 /* May a connect to `a`, which is part of a server's settings, reach itself, so that the caller must call
  * self_connect_happened()? Determined when the server got the address. Any thread. */
 static inline bool server_addr_meets_itself(const struct addr *a)

@@ -22,6 +22,11 @@ OPTION("resolve-interval", BACK_D, BACK_D, OPT_DURATION, OPT_HIDE_ZERO, "DURATIO
        "How often server names are looked up again, at most; if unset, as often as their TTL says (at least "
        "every hour), and every 30 s by the system's resolver. By DNS never more often than every 500 ms.",
        "resolve-interval = 30s")
+OPTION("resolve-family", BACK_D, BACK_D, OPT_CHOICE, OPT_HIDE_ZERO, "any|ipv4|ipv6",
+       MADE_BACK_CHOICE(resolve_family, CONFIG_RESOLVE_ANY, CONFIG_RESOLVE_IPV4, CONFIG_RESOLVE_IPV6), "any",
+       0, 0,
+       "Which addresses of a name are used; any = IPv4, or IPv6 if it has no other. 'ipv4@NAME' or "
+       "'ipv6@NAME' on a server line takes precedence.", "resolve-family = ipv4")
 OPTION("hold-nx", BACK_D, BACK_D, OPT_DURATION, 0, "DURATION", MADE_BACK(hold_nx_ns), "30s", 0, MAX_NS,
        "How long a server keeps its address after its name was reported not to exist, or to have no address.",
        "hold-nx = 30s")

@@ -5,10 +5,11 @@
  * Names are resolved by DNS on the control loop, or by the system: a dedicated thread calls getaddrinfo(3),
  * which may take arbitrarily long. Neither startup nor shutdown waits for either. If a name has addresses of
  * both families, its first IPv4 address is used ("ipv6@NAME:PORT" asks for IPv6). A server keeps its address
- * while its name still has it. If the name no longer resolves, the server keeps it until a hold ends
- * (name_watch.h), and longer if no name server answers and no other server of the backend has a current
- * address. Servers may come, change and go at run time; a lookup that is under way for one that has gone ends
- * for nobody. Control thread, except for the lookup.
+ * while its name still has it, unless a connect to it fails: then it goes to the next one of its name. If the
+ * name no longer resolves, the server keeps it until a hold ends (name_watch.h), and longer if no name server
+ * answers and no other server of the backend has a current address. Servers may come, change and go at run
+ * time; a lookup that is under way for one that has gone ends for nobody. Control thread, except for the
+ * lookup.
  */
 #ifndef WEIR_NAMES_RESOLVER_H
 #define WEIR_NAMES_RESOLVER_H
@@ -49,6 +50,9 @@ struct resolver *resolver_new(struct ev_loop *loop, struct server_updates *u,
 /* Ends the thread, or abandons it if it hangs in a lookup. Other watches of names (name_watch.h) end
  * before. */
 void resolver_free(struct resolver *r);
+/* Connects or health checks may have failed (server_address_failed()): servers go to the next address of
+ * their names. */
+void resolver_heed(struct resolver *r);
 /* Other `resolver` and `resolvers`: from the next query of each name on. */
 void resolver_configure(struct resolver *r, const struct config_global *global);
 

@@ -78,7 +78,7 @@ static const char everything[] =
 	"bind = 127.0.0.1:1\ntimeout-server = 9s\ntimeout-idle = 20s\ntcp-keepalive = off\n"
 	"server a = 10.0.0.1:80 weight=0 source=10.0.0.9\n"
 	"server b = db.internal:80 weight=256\nserver c = unix:/run/c.sock\n"
-	"redispatch = off\nresolve-interval = 250ms\n"
+	"redispatch = off\nresolve-interval = 250ms\nresolve-family = ipv6\n"
 	"hold-nx = 1s\nhold-timeout = 2s\nhold-refused = 3s\nhold-other = 0\nhold-obsolete = 4s\n"
 	"[frontend g]\nbind = 127.0.0.1:2\ndefault-backend = web\ntcp-keepalive = on\n"
 	"[backend app]\nserver z = ipv4@db.internal:90\nretries = 7\nmax-lifetime = 3d\n"
