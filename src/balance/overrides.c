@@ -105,6 +105,7 @@ bool run_time_stays(const struct server *s, enum server_mark what, const struct 
 	case SERVER_MARK_CHECK_PORT:
 		return !is_adopted && is_check_port_same(s, next, backend);
 	case SERVER_MARK_CHECK_ADDR:
+		return !is_adopted && addr_equal(&was->check_addr, &next->check_addr);
 	case SERVER_MARK_ADDED:
 		return !is_adopted;
 	case SERVER_MARK_CHECKS:

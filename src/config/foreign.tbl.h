@@ -42,8 +42,7 @@ FOREIGN("timeout http-keep-alive", "weir does not read HTTP: leave this line out
 FOREIGN("clitimeout", "write 'timeout-client = ...ms'")
 FOREIGN("srvtimeout", "write 'timeout-server = ...ms'")
 FOREIGN("contimeout", "write 'timeout-connect = ...ms'")
-FOREIGN("default-server",
-        "write its words on each server line; check settings are keys of the section: see 'check-interval'")
+FOREIGN("default-server", "write 'server-defaults' and words of a server line")
 FOREIGN("acl", "weir has no ACLs: see 'use-backend', 'allow-from' and 'deny-from'")
 FOREIGN("tcp-request", "weir has no rules: see 'allow-from', 'deny-from' and 'rate-limit'")
 FOREIGN("tcp-request connection accept",
@@ -378,7 +377,7 @@ FOREIGN_WORD("downinter", "write 'check-down = ...ms' in the section")
 FOREIGN_WORD("rise", "write 'check-rise = ...' in the section")
 FOREIGN_WORD("fall", "write 'check-fall = ...' in the section")
 FOREIGN_WORD("port", "write 'check-port=...'")
-FOREIGN_WORD("addr", "write 'check-port=N': health checks go to the server's own address")
+FOREIGN_WORD("addr", "write 'check-addr=...'")
 FOREIGN_WORD("minconn", "write 'maxconn=N'")
 FOREIGN_WORD("cookie", "weir does not read HTTP")
 FOREIGN_WORD("id", "leave it out")

@@ -30,6 +30,7 @@ static unsigned words_section(const struct option *o, const struct words *words)
 	case OPT_BIND:
 		return IN_BIND;
 	case OPT_SERVER:
+	case OPT_SERVER_WORDS:
 		return IN_SERVER;
 	case OPT_SERVERS:
 		return IN_SERVER | IN_SET;
@@ -104,7 +105,13 @@ static struct word word_made(struct arena *a, struct at at, const char *text)
 
 static bool is_server_line(const struct option *o)
 {
-	return o->type == OPT_SERVER || o->type == OPT_SERVERS;
+	return o->type == OPT_SERVER || o->type == OPT_SERVERS || o->type == OPT_SERVER_WORDS;
+}
+
+/* Where the words of a line begin that are options: behind an address, or a value. */
+static size_t first_option(const struct option *o)
+{
+	return o->type == OPT_SERVER_WORDS ? 0 : 1;
 }
 
 /* Translates a word of a server line of HAProxy or nginx; columns remain those of the source. */
@@ -119,6 +126,17 @@ static struct word synonym(struct arena *a, const struct option *o, const struct
 	    {"max_conns=", "maxconn=", ""},
 	    {"slow_start=", "slowstart=", "s"},
 	    {"port", "check-port", ""},
+	    {"inter", "check-interval", ""},
+	    {"fastinter", "check-fast", ""},
+	    {"downinter", "check-down", ""},
+	    {"rise", "check-rise", ""},
+	    {"fall", "check-fall", ""},
+	    {"addr", "check-addr", ""},
+	    {"no-backup", "backup=off", ""},
+	    {"no-disabled", "disabled=off", ""},
+	    {"enabled", "disabled=off", ""},
+	    {"no-send-proxy", "send-proxy=off", ""},
+	    {"no-send-proxy-v2", "send-proxy=off", ""},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows) && is_server_line(o); i++) {
@@ -190,19 +208,32 @@ static struct word take_word(struct arena *a, const struct option *o, const stru
 void habit_join_words(struct diag *d, const struct option *o, struct words *words)
 {
 	struct arena *a = d->arena;
-	size_t kept = 1;
+	size_t kept = first_option(o);
 
 	if (words->count == 0)
 		return;
 	if (is_check_of_words(o, words))
 		insert_tcp(a, words);
 	words->list[0] = with_unit(a, o, &words->list[0], 0);
-	for (size_t i = 1; i < words->count; i++) {
+	for (size_t i = kept; i < words->count; i++) {
 		struct word w = take_word(a, o, words, &i);
 
 		words->list[kept++] = w;
 	}
 	words->count = kept;
+}
+
+const char *habit_own_word(struct arena *a, const struct option *o, const struct words *words, size_t n)
+{
+	const struct word *theirs = &words->list[n];
+	struct word ours = synonym(a, o, theirs);
+	const struct option *word;
+
+	if (strcmp(ours.text, theirs->text) == 0)
+		return NULL;
+	ours = take_word(a, o, words, &n);
+	word = option_find(words_section(o, words), ours.text).option;
+	return arena_printf(a, "write '%s%s'", ours.text, word != NULL && takes_value(a, word) ? "=..." : "");
 }
 
 /* "proxy-v2-options=crc32c,ssl" reduced to what we support; NULL if that is nothing. */
@@ -265,7 +296,7 @@ const char *habit_line(struct arena *a, const struct option *o, const char *name
 	unsigned section = words_section(o, words);
 
 	for (size_t i = 0; i < words->count; i++) {
-		const char *text = suggested(a, o, section, words->list[i].text, i == 0);
+		const char *text = suggested(a, o, section, words->list[i].text, i < first_option(o));
 		const char *quote;
 
 		if (text == NULL)

@@ -312,6 +312,22 @@ static const char *with_proxy_protocol(struct arena *a, const char *hint, const 
 	return arena_printf(a, "%.*s accept-proxy%s", (int)quote, hint, hint + quote);
 }
 
+/* "default-server inter 3s fall 2", of which `words` is what follows the first word. */
+static const char *defaults_of(struct arena *a, const char *words, const char *otherwise)
+{
+	const struct option *o = option_find(IN_BACKEND, "server-defaults").option;
+	const struct at at = {source_new(a, ""), 1, 1, 1};
+	struct diag quiet = {.arena = a};
+	struct words list;
+	const char *line;
+
+	if (words_split(&quiet, at, words, &list) != 0)
+		return otherwise;
+	habit_join_words(&quiet, o, &list);
+	line = habit_line(a, o, "", &list);
+	return line[strlen(line) - 1] == '=' ? otherwise : arena_printf(a, "write '%s'", line);
+}
+
 /* The line with tabs replaced by blanks: patterns are written with blanks. */
 static const char *without_tabs(struct arena *a, const char *line)
 {
@@ -345,6 +361,8 @@ const char *habit_translate(struct arena *a, const char *line, size_t *len)
 	/* nginx passes to a group of servers, or directly to an address. */
 	if (begins(line, "proxy_pass") && argument[strcspn(argument, ":; \t")] == ':')
 		hint = "write 'server NAME = ...'";
+	if (begins(line, "default-server"))
+		return defaults_of(a, argument, hint);
 	if (suggest_starts_with(line, "option httpchk") > 0)
 		hint = with_argument(a, hint, request_of(a, argument));
 	else

@@ -49,6 +49,7 @@
 #define MEMBER_OPT_GROUP_NAME(member) TEXT(member)
 #define MEMBER_OPT_BYTES_TEXT(member) TEXT(member)
 #define MEMBER_OPT_AGENT(member)      INNER(config_agent, member)
+#define MEMBER_OPT_IP(member)	      INNER(addr, member)
 
 STRUCT(addr)
 VALUE(len)

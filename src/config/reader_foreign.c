@@ -274,6 +274,7 @@ struct entry *reader_take_plain(struct reader *r, const struct reader_line *line
 	const struct option *o;
 	size_t key_len = key_length(text, &o), value;
 	const char *hint = habit_translate(a, text, &foreign_len);
+	const bool is_default_server = suggest_starts_with(text, "default-server") > 0;
 	struct entry *e;
 
 	/* "log global" is HAProxy's, though "log" is ours. */
@@ -284,16 +285,19 @@ struct entry *reader_take_plain(struct reader *r, const struct reader_line *line
 			hide_rest(a, at);
 		diag_error(r->doc->diag, DIAG_UNKNOWN_KEY, at, "unknown key '%.*s'", (int)foreign_len, text);
 		diag_hint(r->doc->diag, "%s", hint);
-		return NULL;
-	}
-	if (o == NULL) {
+		if (!is_default_server)
+			return NULL;
+		key_len = foreign_len;
+	} else if (o == NULL) {
 		report_no_equals(r, text, reader_at(r, line->offset, len));
 		return NULL;
 	}
 	value = key_len + strspn(text + key_len, BLANKS);
 	e = section_add_entry(r->doc, r->section);
 	e->plain = true;
-	e->key = arena_strndup(a, text, key_len);
+	e->reported = is_default_server;
+	/* Its words are validated under our name. */
+	e->key = is_default_server ? "server-defaults" : arena_strndup(a, text, key_len);
 	e->key_at = reader_at(r, line->offset, key_len);
 	e->value = text + value;
 	e->value_at = reader_at(r, line->offset + value, len - value);

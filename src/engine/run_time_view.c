@@ -145,12 +145,12 @@ const char *run_time_admin_word(enum server_admin admin)
 }
 
 /* Without its port, which does not count. */
-static void put_host(struct pair *p, const struct addr *a)
+static void put_host(char *text, const struct addr *a)
 {
 	char *colon;
 
-	(void)addr_format(a, p->now);
-	colon = addr_is_unix(a) ? NULL : strrchr(p->now, ':');
+	(void)addr_format(a, text);
+	colon = addr_is_unix(a) ? NULL : strrchr(text, ':');
 	if (colon != NULL)
 		*colon = '\0';
 }
@@ -185,7 +185,9 @@ static void put_server(struct pair *p, const struct server *s, enum server_mark 
 		return;
 	case SERVER_MARK_CHECK_ADDR:
 		if (s->check_addr != NULL)
-			put_host(p, s->check_addr);
+			put_host(p->now, s->check_addr);
+		if (s->config->check_addr.len != 0)
+			put_host(p->file, &s->config->check_addr);
 		return;
 	case SERVER_MARK_CHECK_PORT:
 		put_port(p, s);

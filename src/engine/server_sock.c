@@ -84,7 +84,7 @@ static const struct addr *next_source(struct session *s, int family)
 	const struct config_sources *sources = sources_of(s);
 
 	check(s->sources_tried <= sources->count);
-	check(sources->count <= UINT16_MAX);
+	check(sources->count < UINT8_MAX);
 	while (s->sources_tried < sources->count) {
 		const size_t at = (first_source(s) + s->sources_tried++) % sources->count;
 
@@ -108,7 +108,7 @@ static const struct addr *last_source(const struct session *s)
 /* Is a source of `family` left to try? */
 static bool has_next(struct session *s, int family)
 {
-	const uint16_t tried = s->sources_tried;
+	const uint8_t tried = s->sources_tried;
 	const bool found = next_source(s, family) != NULL;
 
 	s->sources_tried = tried;

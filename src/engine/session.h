@@ -61,16 +61,17 @@ struct session {
 	uint32_t half_mark;   /* bytes_out of the other flow when the first source ended (the low bits) */
 	uint32_t before_us;   /* time from accept to the first try, without queues */
 	uint32_t connect_us;  /* 1 + time that the tries took, without queues; 0 = never connected */
+	uint16_t tries;
 	uint8_t state;        /* enum session_state */
 	uint8_t reason;       /* enum close_reason; valid once something failed or it closes */
 	uint8_t log_state : 4; /* the state in which it began to close */
 	bool server_late : 1; /* of timeout-half-closed: the server had not finished */
-	uint8_t tries;
 	uint8_t failed : 2;     /* 1 + the side that was reset or lost; 0 = none */
 	uint8_t limited_by : 3; /* enum limited_by; valid once it closes */
 	bool try_failed : 1;    /* the failure of its last try was noted: failing.h */
 	uint8_t ends[2]; /* enum side_end */
 	uint8_t last_dir;  /* enum flow_dir: where the last bytes went */
+	uint8_t sources_tried; /* source addresses of the server tried so far in this try */
 	/* While forwarding, per enum flow_dir: the error that the splice of a flow returned. Before that, [0]
 	 * is the error of the try whose socket is being closed. */
 	int16_t errors[2];
@@ -89,7 +90,6 @@ struct session {
 	bool drains : 1; /* it was told to drain: session_drain.h */
 	bool redispatched : 1; /* a try went to another server than the one before */
 	bool judged : 1; /* its own address, which is the client's, was judged: no objection */
-	uint16_t sources_tried; /* source addresses of the server tried so far in this try */
 };
 
 _Static_assert(sizeof(struct session) + sizeof(struct timer_entry) <= 512,

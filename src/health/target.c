@@ -95,7 +95,8 @@ static uint16_t check_port(const struct server *s)
 static struct addr addr_to_probe(const struct server *s, const struct addr *a)
 {
 	uint16_t port = s->check_port != 0 ? s->check_port : check_port(s);
-	struct addr to = s->check_addr != NULL ? *s->check_addr : *a;
+	const struct addr *other = server_check_addr(s);
+	struct addr to = other != NULL ? *other : *a;
 
 	if (port == 0)
 		port = addr_port(a);
@@ -334,6 +335,7 @@ static struct target_aim aim_at(const struct server *s)
 {
 	return (struct target_aim){
 		.addr = s->config->addr,
+		.other = s->config->check_addr,
 		.port = check_port(s),
 		.header = probe_header(s),
 	};
@@ -346,7 +348,7 @@ static bool is_same_question(const struct target *t, const struct target_aim *ai
 	struct config_check was;
 
 	if (aim->port != t->aim.port || aim->header != t->aim.header ||
-	    !config_addr_same(&aim->addr, &t->aim.addr))
+	    !config_addr_same(&aim->addr, &t->aim.addr) || !addr_equal(&aim->other, &t->aim.other))
 		return false;
 	if (t->probe.check == NULL)
 		return true; /* nothing was asked yet */

@@ -46,7 +46,8 @@ struct prober {
 /* What is checked: a result says nothing about anything else. */
 struct target_aim {
 	struct addr_spec addr;
-	uint16_t port; /* for checks only; 0 = none */
+	struct addr other; /* for checks only; its length 0 = none */
+	uint16_t port; /* the same; 0 = none */
 	enum config_send_proxy header;
 };
 

@@ -23,6 +23,8 @@ struct pass {
 	void *base;		   /* the structure that its scalar options set */
 	const struct entry **seen; /* one per option: the first line that set it */
 	const struct entry **from; /* one per option: the line that its value comes from */
+	const struct entry **servers; /* the lines of servers: read last, after what they inherit */
+	size_t server_count;
 };
 
 /* The part of a section that fails when a line with this option does. */
@@ -30,7 +32,8 @@ static unsigned bad_of(const struct option *o)
 {
 	if (o->type == OPT_BIND)
 		return SECTION_BAD_BIND;
-	if (o->type == OPT_SERVER || o->type == OPT_SERVERS || strcmp(o->key, "no-server") == 0)
+	if (o->type == OPT_SERVER || o->type == OPT_SERVERS || o->type == OPT_SERVER_WORDS ||
+	    strcmp(o->key, "no-server") == 0)
 		return SECTION_BAD_SERVER;
 	if (o->type == OPT_BACKEND || o->type == OPT_ROUTE)
 		return SECTION_BAD_BACKEND;
@@ -168,30 +171,6 @@ static int read_bind(struct pass *p, const struct entry *e, const struct setting
 	return 0;
 }
 
-static int read_server(struct pass *p, const struct entry *e, const struct setting *s,
-		       const struct option_match *match)
-{
-	struct arena *a = p->build->diag->arena;
-	struct proxy *x = p->proxy;
-	struct config_server server = {.place = build_place(e->key_at)};
-	struct at name_at = e->key_at;
-	int err = match->option->type == OPT_SERVERS ? setting_parse_servers(s, &server)
-						     : setting_parse_server(s, &server);
-
-	name_at.col += (unsigned)match->name_offset;
-	name_at.len = (unsigned)strlen(match->name);
-	check(name_at.len < sizeof(server.name));
-	memcpy(server.name, match->name, name_at.len);
-	/* A server that failed is still kept, because its name is taken. Nothing is built from it. */
-	x->servers = arena_grow(a, x->servers, x->server_count, sizeof(*x->servers));
-	x->server_at = arena_grow(a, x->server_at, x->server_count, sizeof(*x->server_at));
-	x->server_words = arena_grow(a, x->server_words, x->server_count, sizeof(*x->server_words));
-	x->server_words[x->server_count] = s->words;
-	x->servers[x->server_count] = server;
-	x->server_at[x->server_count++] = name_at;
-	return err;
-}
-
 static int read_route(struct pass *p, const struct entry *e, const struct setting *s,
 		      const struct option_match *match)
 {
@@ -283,6 +262,8 @@ static void report_plain(struct pass *p, const struct entry *e, const struct opt
 	if (name[0] == '\0' && needs_name(o))
 		name = "NAME";
 	habit_join_words(d, o, words);
+	if (e->reported)
+		return;
 	diag_error(d, DIAG_NO_EQUALS, e->key_at, "'=' is missing after '%s'", e->key);
 	if (o->type == OPT_ROUTE)
 		diag_hint(d, "weir has no ACLs: write 'use-backend %s = src=NETWORK dst-port=PORT sni=NAME'",
@@ -335,7 +316,10 @@ static int read_value(struct pass *p, const struct entry *e, const struct option
 		return read_bind(p, e, &s, match->name);
 	case OPT_SERVER:
 	case OPT_SERVERS:
-		return read_server(p, e, &s, match);
+		return build_read_server(p->proxy, e, &s, match);
+	case OPT_SERVER_WORDS:
+		return build_read_server_words(&s, p->proxy != NULL ? &p->proxy->server_defaults
+								    : &p->build->server_defaults);
 	case OPT_BACKEND:
 		return read_backend_name(p, &s);
 	case OPT_IDLE:
@@ -375,29 +359,51 @@ static void read_guessed(struct pass *p, const struct entry *e)
 	p->base = base;
 }
 
+/* Reads a line of a known option. */
+static void read_option(struct pass *p, const struct entry *e, const struct option_match *match)
+{
+	/* For a line without '=' the hint already mentions the missing name. */
+	const bool has_name =
+		(match->option->flags & OPT_NAMED) != 0 && !(e->plain && match->name[0] == '\0');
+
+	if (has_name && validate_name(p, e, match) != 0) {
+		p->section->bad |= bad_of(match->option);
+		return;
+	}
+	if (validate_place(p, e, match->option) != 0 || read_value(p, e, match) != 0)
+		p->section->bad |= bad_of(match->option);
+	else
+		p->from[match->option - options] = e;
+}
+
 static void read_entry(struct pass *p, const struct entry *e)
 {
+	struct arena *a = p->build->diag->arena;
 	struct option_match match = option_find(p->section->kind, e->key);
-	bool has_name;
 
 	if (match.option == NULL && p->section->guessed) {
 		read_guessed(p, e);
-		return;
-	}
-	if (match.option == NULL) {
+	} else if (match.option == NULL) {
 		report_unknown_key(p, e);
-		return;
+	} else if (match.option->type == OPT_SERVER || match.option->type == OPT_SERVERS) {
+		p->servers = arena_grow(a, p->servers, p->server_count, sizeof(*p->servers));
+		p->servers[p->server_count++] = e;
+	} else {
+		read_option(p, e, &match);
 	}
-	/* For a line without '=' the hint already mentions the missing name. */
-	has_name = (match.option->flags & OPT_NAMED) != 0 && !(e->plain && match.name[0] == '\0');
-	if (has_name && validate_name(p, e, &match) != 0) {
-		p->section->bad |= bad_of(match.option);
-		return;
+}
+
+/* What a server inherits may be written below it. */
+static void read_servers(struct pass *p)
+{
+	struct option_match match;
+
+	if (p->proxy != NULL)
+		build_inherit_server_words(p->build, p->proxy);
+	for (size_t i = 0; i < p->server_count; i++) {
+		match = option_find(p->section->kind, p->servers[i]->key);
+		read_option(p, p->servers[i], &match);
 	}
-	if (validate_place(p, e, match.option) != 0 || read_value(p, e, &match) != 0)
-		p->section->bad |= bad_of(match.option);
-	else
-		p->from[match.option - options] = e;
 }
 
 /* The lines that the values of a section come from. */
@@ -419,7 +425,7 @@ static struct config_origins origins_of(const struct pass *p)
 static struct config_origins read_section(struct build *b, struct section *section, struct proxy *proxy,
 					  void *base)
 {
-	struct pass p = {b, section, proxy, base, NULL, NULL};
+	struct pass p = {.build = b, .section = section, .proxy = proxy, .base = base};
 
 	p.seen = arena_alloc(b->diag->arena, option_count * sizeof(*p.seen));
 	p.from = arena_alloc(b->diag->arena, option_count * sizeof(*p.from));
@@ -429,29 +435,8 @@ static struct config_origins read_section(struct build *b, struct section *secti
 		b->stats_from = p.from;
 	for (const struct entry *e = section->first; e != NULL; e = e->next)
 		read_entry(&p, e);
+	read_servers(&p);
 	return origins_of(&p);
-}
-
-/* Gives servers the settings of their section that they do not set themselves. */
-static void finish_servers(struct arena *a, struct proxy *p)
-{
-	bool probed = p->set.check.kind != CONFIG_CHECK_OFF;
-
-	/* "check" on a server in a section without a `check` means a TCP health check of that server only. */
-	for (size_t i = 0; i < p->server_count && !probed; i++)
-		if (p->servers[i].check)
-			p->set.check.kind = CONFIG_CHECK_TCP;
-	for (size_t i = 0; i < p->server_count; i++) {
-		const struct words *words = &p->server_words[i];
-
-		if (setting_find_word(a, words, IN_SERVER, "check") == NULL)
-			p->servers[i].check = probed;
-		if (setting_find_word(a, words, IN_SERVER, "check-agent") == NULL)
-			p->servers[i].check_agent = p->set.check_agent;
-		if (setting_find_word(a, words, IN_SERVER, "send-proxy") == NULL)
-			p->servers[i].send_proxy = p->set.send_proxy;
-		setting_set_family(&p->servers[i], p->set.resolve_family);
-	}
 }
 
 static void add_proxy(struct build *b, struct section *section)
@@ -464,7 +449,7 @@ static void add_proxy(struct build *b, struct section *section)
 	p->section = section;
 	p->set = b->defaults;
 	p->origins = read_section(b, section, p, &p->set);
-	finish_servers(b->diag->arena, p);
+	build_finish_servers(b->diag->arena, p);
 }
 
 static void set_built_in(struct build *b)

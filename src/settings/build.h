@@ -11,6 +11,7 @@
 #include "weir/config/document.h"
 #include "weir/config/options.h"
 #include "weir/config/words.h"
+#include "setting.h"
 
 /* One use-backend line. */
 struct route_line {
@@ -31,8 +32,10 @@ struct proxy {
 	size_t bind_count;
 	struct config_server *servers;
 	struct at *server_at; /* place of each name */
-	struct words *server_words;
+	struct words *server_words; /* of each line; without what it inherits */
 	size_t server_count;
+	struct words server_defaults; /* the words that each server inherits */
+	size_t own_defaults; /* how many of them the section's own lines have: they come first */
 	struct route_line *routes;
 	size_t route_count;
 	const char *backend_name; /* name in default-backend; NULL = none */
@@ -54,6 +57,7 @@ struct build {
 	struct config_proxy built_in; /* the defaults of the table, before [defaults] */
 	struct config_proxy defaults;
 	struct config_origins defaults_origins;
+	struct words server_defaults; /* of [defaults] */
 	struct proxy *proxies;
 	size_t proxy_count;
 };
@@ -63,6 +67,18 @@ static inline struct config_place build_place(struct at at)
 {
 	return (struct config_place){at.source->name, at.line};
 }
+
+/* Servers and what they inherit, in build_server.c. */
+/* Reads a line of server-defaults into `*defaults`, the words of such lines before it; a later word replaces
+ * an earlier one of the same option. 0, or -EINVAL after reporting, with the words that are right. */
+int build_read_server_words(const struct setting *s, struct words *defaults);
+/* Adds to `p->server_defaults` those of [defaults] that neither they nor a key of the section replace. */
+void build_inherit_server_words(const struct build *b, struct proxy *p);
+/* Reads a line of a server or set. 0, or -EINVAL after reporting. */
+int build_read_server(struct proxy *p, const struct entry *e, const struct setting *s,
+		      const struct option_match *match);
+/* Gives servers the settings of their section that nothing nearer sets. */
+void build_finish_servers(struct arena *a, struct proxy *p);
 
 /* Interprets every line of `b->doc`; reports those it cannot interpret. */
 void build_document(struct build *b);

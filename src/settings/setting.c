@@ -42,6 +42,7 @@ static const struct setting_type other_types[OPT_TYPES] = {
 	[OPT_CHECK_EXPECT] = {setting_parse_check_expect, NULL, setting_never_set},
 	[OPT_CHECK_HOST] = {setting_parse_check_host, setting_print_text, setting_text_is_set},
 	[OPT_AGENT] = {setting_parse_agent, setting_print_agent, NULL},
+	[OPT_IP] = {setting_parse_ip, setting_print_ip, setting_ip_is_set},
 	[OPT_BYTES_TEXT] = {setting_parse_bytes_text, setting_print_bytes_text, setting_text_is_set},
 	[OPT_CHECK_LOGIN] = {setting_parse_check_login, setting_print_text, setting_text_is_set},
 	[OPT_CHECK_STATUS] = {setting_parse_check_status, setting_print_check_status, NULL},
@@ -101,8 +102,11 @@ static int report_unknown_word(const struct setting *s, const struct word *w, co
 			       unsigned section)
 {
 	const struct option *near = option_suggest(section, key->text);
-	const char *hint = habit_translate_nth(s->diag->arena, &s->words, (size_t)(w - s->words.list));
+	const size_t n = (size_t)(w - s->words.list);
+	const char *hint = habit_own_word(s->diag->arena, s->option, &s->words, n);
 
+	if (hint == NULL)
+		hint = habit_translate_nth(s->diag->arena, &s->words, n);
 	diag_error(s->diag, DIAG_UNKNOWN_WORD, key->at, "'%s' has no option '%s'", s->option->key, key->text);
 	if (hint != NULL)
 		diag_hint(s->diag, "%s", hint);
@@ -130,7 +134,7 @@ static int parse_word(const struct setting *s, const struct word *w, unsigned se
 		diag_error(s->diag, DIAG_NOT_YET, key.at, "'%s' is not in this version", o->key);
 		return -EINVAL;
 	}
-	if (o->type == OPT_FLAG && !alone) {
+	if (o->type == OPT_FLAG && !alone && (o->flags & OPT_UNDO) == 0) {
 		diag_error(s->diag, DIAG_BAD_VALUE, key.at, "'%s' has no value", o->key);
 		diag_hint(s->diag, "write '%s' alone", o->key);
 		return -EINVAL;

@@ -182,6 +182,9 @@ void setting_print_set(const struct config_server *set, FILE *out);
 /* The family of a name that a server line leaves open; a name of SRV records has none. */
 void setting_set_family(struct config_server *server, enum config_resolve_family family);
 /* Words of a server line, in setting_server.c. */
+int setting_parse_ip(const struct setting *s, void *field);
+void setting_print_ip(const void *field, const struct option *option, FILE *out);
+bool setting_ip_is_set(const void *field);
 int setting_parse_source(const struct setting *s, void *field);
 void setting_print_source(const void *field, const struct option *option, FILE *out);
 bool setting_source_is_set(const void *field);

@@ -302,9 +302,11 @@ static void print_switch(const void *field, const struct option *option, FILE *o
 
 static int parse_flag(const struct setting *s, void *field)
 {
-	bool on = true;
+	const bool on = true;
 
-	(void)s; /* setting_parse_words() has checked that it has no value */
+	/* setting_parse_words() has checked that only a flag that can be undone has a value. */
+	if (s->words.list[0].len > 0)
+		return parse_switch(s, field);
 	memcpy(field, &on, sizeof(on));
 	return 0;
 }

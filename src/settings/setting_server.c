@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * setting_server.c - words of a server line that are not scalars: source, proxy-v2-options.
+ * setting_server.c - words of a server line that are not scalars: source, check-addr, proxy-v2-options.
  *
  * Rejects anything that is not a local address. Main thread.
  */
@@ -15,25 +15,32 @@
 /* More would not fit on a line of -T. */
 #define SOURCES_MAX 64
 
+/* "10.0.0.200" or "::1"; false for anything else. */
+static bool take_ip(const char *text, struct addr *addr)
+{
+	struct in6_addr six;
+	struct in_addr four;
+
+	memset(addr, 0, sizeof(*addr)); /* copies are compared byte by byte, gaps included */
+	if (inet_pton(AF_INET, text, &four) == 1) {
+		addr->in.sin_family = AF_INET;
+		addr->in.sin_addr = four;
+		addr->len = sizeof(addr->in);
+	} else if (inet_pton(AF_INET6, text, &six) == 1) {
+		addr->in6.sin6_family = AF_INET6;
+		addr->in6.sin6_addr = six;
+		addr->len = sizeof(addr->in6);
+	}
+	return addr->len > 0;
+}
+
 /* One local address: "10.0.0.200", "[::1]:4000". */
 static int take_source(const struct setting *s, const struct word *w, struct addr *addr)
 {
 	struct addr_spec spec = {.kind = ADDR_NONE};
-	struct in6_addr six;
-	struct in_addr four;
 
-	if (inet_pton(AF_INET, w->text, &four) == 1) {
-		addr->in.sin_family = AF_INET;
-		addr->in.sin_addr = four;
-		addr->len = sizeof(addr->in);
+	if (take_ip(w->text, addr))
 		return 0;
-	}
-	if (inet_pton(AF_INET6, w->text, &six) == 1) {
-		addr->in6.sin6_family = AF_INET6;
-		addr->in6.sin6_addr = six;
-		addr->len = sizeof(addr->in6);
-		return 0;
-	}
 	if (addr_parse(w->text, &spec, NULL, NULL) != 0 || spec.kind != ADDR_IP) {
 		diag_error(s->diag, DIAG_BAD_ADDRESS, w->at,
 			   "'source' takes an IP address, with or without a port");
@@ -98,6 +105,31 @@ bool setting_source_is_set(const void *field)
 	const struct config_sources *sources = field;
 
 	return sources->client || sources->count > 0;
+}
+
+int setting_parse_ip(const struct setting *s, void *field)
+{
+	const struct word *w = &s->words.list[0];
+
+	if (take_ip(w->text, field))
+		return 0;
+	diag_error(s->diag, DIAG_BAD_ADDRESS, w->at, "'%s' takes an IP address: '%s' is not one",
+		   s->option->key, w->text);
+	diag_hint(s->diag, "write 10.0.0.9 or ::1; a port is another word: check-port=PORT");
+	return -EINVAL;
+}
+
+void setting_print_ip(const void *field, const struct option *option, FILE *out)
+{
+	char text[ADDR_TEXT_MAX];
+
+	(void)option; /* the same for every row */
+	fputs(source_text(field, text), out);
+}
+
+bool setting_ip_is_set(const void *field)
+{
+	return ((const struct addr *)field)->len > 0;
 }
 
 /* The words of proxy-v2-options. */

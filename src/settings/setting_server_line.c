@@ -8,6 +8,19 @@
 
 #include <errno.h>
 
+/* Says where `source` comes from if it is on another line; otherwise `hint`, or nothing. */
+static void hint_inherited(const struct setting *s, const char *hint)
+{
+	const struct word *w = setting_find_word(s->diag->arena, &s->words, IN_SERVER, "source");
+	const struct at here = s->words.list[0].at;
+
+	if (w != NULL && (w->at.source != here.source || w->at.line != here.line))
+		diag_hint(s->diag, "it inherits 'source' from %s: write it on the servers that need it",
+			  diag_where(s->diag, here, w->at));
+	else if (hint != NULL)
+		diag_hint(s->diag, "%s", hint);
+}
+
 /* A connect cannot work from a source address of another family. */
 static int validate_families(const struct setting *s, const struct config_server *server)
 {
@@ -18,12 +31,13 @@ static int validate_families(const struct setting *s, const struct config_server
 			continue;
 		diag_error(s->diag, DIAG_BAD_ADDRESS, s->words.list[0].at,
 			   "server and source are of different families");
+		hint_inherited(s, NULL);
 		return -EINVAL;
 	}
 	if (server->addr.kind == ADDR_UNIX && (sources->count > 0 || sources->client)) {
 		diag_error(s->diag, DIAG_CONFLICT, s->words.list[0].at,
 			   "'source' is for TCP, not for a Unix socket");
-		diag_hint(s->diag, "leave it out");
+		hint_inherited(s, "leave it out");
 		return -EINVAL;
 	}
 	return 0;

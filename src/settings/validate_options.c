@@ -160,12 +160,41 @@ static void refuse_agent_of_unix(struct build *b, const struct proxy *p, size_t 
 	diag_hint(b->diag, "add check-agent=IP:PORT, or check-agent=off, to this server");
 }
 
-static void validate_server(struct build *b, const struct proxy *p, size_t i)
+/* A Unix socket has no port that its checks could go to elsewhere. */
+static void validate_check_addr(struct build *b, const struct proxy *p, size_t i)
 {
-	static const char *const check_keys[] = {"check-port", "check-fast", "check-down",
-						 "check-rise", "check-fall"};
 	const struct config_server *s = &p->servers[i];
 
+	if (!s->check || s->check_addr.len == 0 || s->addr.kind != ADDR_UNIX || s->check_port != 0 ||
+	    p->set.check.port != 0)
+		return;
+	diag_error(b->diag, DIAG_CONFLICT, p->server_at[i],
+		   "the health checks of '%s' have no port: the server is a Unix socket", s->name);
+	diag_hint(b->diag, "add check-port=PORT, or leave out check-addr");
+}
+
+/* The checks of a server cannot leave from an address of another family. */
+static void validate_check_source(struct build *b, const struct proxy *p, size_t i)
+{
+	const struct config_server *s = &p->servers[i];
+
+	for (size_t k = 0; k < s->source.count && s->check && s->check_addr.len != 0; k++) {
+		if (s->source.list[k].sa.sa_family == s->check_addr.sa.sa_family)
+			continue;
+		diag_error(b->diag, DIAG_CONFLICT, p->server_at[i],
+			   "check-addr and source of '%s' are of different families", s->name);
+		return;
+	}
+}
+
+static void validate_server(struct build *b, const struct proxy *p, size_t i)
+{
+	static const char *const check_keys[] = {"check-addr", "check-port", "check-fast",
+						 "check-down", "check-rise", "check-fall"};
+	const struct config_server *s = &p->servers[i];
+
+	validate_check_addr(b, p, i);
+	validate_check_source(b, p, i);
 	if (s->maxqueue > 0 && s->maxconn == 0)
 		warn_word(b, p, i, "maxqueue", "without 'maxconn' no client waits",
 			  "add maxconn=N to this server");
@@ -217,6 +246,21 @@ static void validate_agents(struct build *b, struct proxy *p)
 		no_effect(b, p, keys[i], "no server has an agent", "add a line such as: check-agent = 9000");
 }
 
+/* The words of server-defaults about health checks, in a section in which no server has them. */
+static void validate_check_defaults(struct build *b, const struct proxy *p)
+{
+	for (size_t i = 0; i < p->own_defaults; i++) {
+		const struct word *w = &p->server_defaults.list[i];
+		const char *key = arena_strndup(b->diag->arena, w->text, strcspn(w->text, "="));
+
+		if (strncmp(key, "check-", strlen("check-")) != 0 || any_agent(p))
+			continue;
+		diag_warning(b->diag, DIAG_NO_EFFECT, w->at,
+			     "'%s' has no effect: no server is health-checked", key);
+		diag_hint(b->diag, "add the word check");
+	}
+}
+
 /* Options that control health checks or their consequences. */
 static void validate_checks(struct build *b, struct proxy *p)
 {
@@ -228,6 +272,7 @@ static void validate_checks(struct build *b, struct proxy *p)
 
 	if (p->set.check.kind != CONFIG_CHECK_OFF)
 		return;
+	validate_check_defaults(b, p);
 	no_effect(b, p, "observe", "without a check no server would come up again", hint);
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
 		no_effect(b, p, keys[i], "no server is health-checked", hint);

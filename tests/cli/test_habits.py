@@ -143,8 +143,7 @@ RULES = [
      "write 'server s = 10.0.0.1:80 send-proxy=v2'"
      " + write crc32c, unique-id, pass, or several separated by commas"),
     ("server s 10.0.0.1:80 check inter 5000 fall 4",
-     "write 'server s = 10.0.0.1:80 check' + write 'check-interval = 5000ms' in the section"
-     " + write 'check-fall = 4' in the section"),
+     "write 'server s = 10.0.0.1:80 check check-interval=5000ms check-fall=4'"),
     ("server s 10.0.0.1:80 send-proxy check-send-proxy",
      "write 'server s = 10.0.0.1:80 send-proxy' + write 'check = tcp proxy=v1' in the section"),
     ("server s 10.0.0.1:80 check-send-proxy send-proxy-v2",
@@ -181,7 +180,7 @@ RULES = [
     ("proxy_pass 10.0.0.1:80;", "write 'server NAME = 10.0.0.1:80'"),
     ("servrs = a", "did you mean 'servers'?"),
     ("state-fil = a", "did you mean 'state-file' in [global]? (not in this version)"),
-    ("retries = yes", "write a number from 0 to 100, as in 'retries = 3'"),
+    ("retries = yes", "write a number from 0 to 10000, as in 'retries = 3'"),
     ("timeout = 30s", "possible keys: 'timeout-queue', 'timeout-connect', 'timeout-client', "
      "'timeout-server', 'timeout-idle', 'timeout-half-closed', 'timeout-handshake'"),
     ("timeout 30s", "possible keys: 'timeout-queue', 'timeout-connect', 'timeout-client', "
@@ -244,7 +243,8 @@ WORDS = {"off", "option", "#"}
 VALUES = {"timeout-": "5000", "max-lifetime": "5000", "hard-stop-after": "5000", "tcp-user-timeout": "5000",
           "check-interval": "5000", "check-fast": "500", "check-down": "5000", "check = http GET": "200",
           "check = http": "GET /x", "check = https GET / verify": "none",
-          "check = https GET / sni": "app", "check-port": "8008", "check = send": "PING\\r\\n",
+          "check = https GET / sni": "app", "check-port": "8008", "check-addr": "10.0.0.9",
+          "check = send": "PING\\r\\n",
           "server NAME": "10.0.0.9:81", "source": "10.0.0.200",
           "hash-balance-factor": "150", "balance = source hash=consistent hash-balance-factor": "150",
           "pipe-size": "65536", "pacing": "1m", "slowstart": "60", "bind": "443", "user": "root",

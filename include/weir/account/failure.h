@@ -46,7 +46,7 @@ struct failure {
 	int32_t err;      /* errno, > 0; 0 = no system call failed */
 	uint8_t phase;    /* enum failure_phase */
 	uint8_t reason;   /* enum close_reason: why the session ends, or would */
-	uint8_t tries;    /* connects so far */
+	uint16_t tries;   /* connects so far */
 	char frontend[CONFIG_NAME_MAX];
 	char backend[CONFIG_NAME_MAX]; /* "" = the client was not let in */
 	char server[CONFIG_NAME_MAX];  /* "" likewise */

@@ -33,7 +33,7 @@ struct session_facts {
 	uint32_t held[2];     /* indexed by enum flow_dir, as is flow_state */
 	uint8_t flow_state[2];
 	uint8_t state;        /* enum session_state */
-	uint8_t tries;
+	uint16_t tries;
 	uint8_t pipes;
 	bool backend_counted; /* admitted: it goes to `backend` */
 	bool detailed; /* the next three are set: someone asks about this session alone */

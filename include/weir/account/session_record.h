@@ -42,7 +42,7 @@ struct session_record {
 	uint32_t frontend_sessions;
 	uint32_t backend_sessions;
 	uint32_t server_sessions;
-	uint8_t tries;
+	uint16_t tries;
 	bool redispatched;     /* a try went to another server than the one before */
 	bool is_server_late;   /* the close reason is about either side, and it was the server */
 	bool queued_at_server; /* `before` are those in the queue of one server, not of the backend */

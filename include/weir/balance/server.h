@@ -117,7 +117,7 @@ struct server {
 	bool checks_off;           /* its health checks are suspended */
 	bool agent_off;            /* so is its agent, of which nothing counts meanwhile */
 	uint16_t check_port;       /* of its health checks; 0 = as in the file */
-	struct addr *check_addr;   /* owns; of its health checks, the port does not count; NULL = its own */
+	struct addr *check_addr;   /* owns; of its health checks, without a port; NULL = as in the file */
 	struct server_move *moved; /* owns; NULL = it is where the file says */
 	struct mark marks[SERVER_MARKS];
 
@@ -156,6 +156,16 @@ static inline const struct addr *server_addr(const struct server *s)
 	const struct server_settings *v = server_settings(s);
 
 	return v->has_addr ? &v->addr : NULL;
+}
+
+/* Where its health checks go instead, without a port; NULL = to its address. Control thread. */
+static inline const struct addr *server_check_addr(const struct server *s)
+{
+	const struct addr *configured = &s->config->check_addr;
+
+	if (s->check_addr != NULL)
+		return s->check_addr;
+	return configured->len != 0 ? configured : NULL;
 }
 
 /* The address that it has without what was set at run time: that in the file, or that of its name; NULL =

@@ -13,7 +13,11 @@ OPTION("balance", BACK_D, BACK_D, OPT_BALANCE, 0, "roundrobin|leastconn|random|f
 OPTION("server", BACK, BACK, OPT_SERVER, OPT_NAMED | OPT_REPEAT, "ADDRESS [OPTION...]", NO_FIELD,
        NULL, 0, 0, "A server; a name that does not resolve is looked up again.",
        "server web1 = 10.0.0.11:8080 weight=2")
-OPTION("retries", BACK_D, BACK_D, OPT_COUNT, 0, "N", MADE_BACK(retries), "3", 0, 100,
+OPTION("server-defaults", BACK_D, BACK_D, OPT_SERVER_WORDS, OPT_REPEAT, "OPTION...", NO_FIELD, NULL, 0, 0,
+       "Words of a server line that hold for each server and set of the section, wherever they are "
+       "written; a server's own word takes precedence. Further lines add words, or replace them.",
+       "server-defaults = check check-interval=3s maxconn=250")
+OPTION("retries", BACK_D, BACK_D, OPT_COUNT, 0, "N", MADE_BACK(retries), "3", 0, 10000,
        "How many times a failed connect is retried.", "retries = 3")
 OPTION("redispatch", BACK_D, BACK_D, OPT_SWITCH, 0, "on | off", MADE_BACK(redispatch), "on", 0, 0,
        "Retry on another server.", "redispatch = on")
@@ -66,9 +70,9 @@ OPTION("check-down", BACK_D, BACK_D, OPT_DURATION, OPT_OR_OFF, "DURATION", MADE_
 OPTION("check-timeout", BACK_D, BACK_D, OPT_DURATION, OPT_OR_OFF, "DURATION", MADE_CHECK(timeout_ns), "off",
        CHECK_MIN_NS, 86400 * NS_PER_SEC, "How long a health check may take; off = check-interval.",
        "check-timeout = 1s")
-OPTION("check-rise", BACK_D, BACK_D, OPT_COUNT, 0, "N", MADE_CHECK(rise), "2", 1, 1000,
+OPTION("check-rise", BACK_D, BACK_D, OPT_COUNT, 0, "N", MADE_CHECK(rise), "2", 1, 100000,
        "Consecutive passed health checks before a server is up.", "check-rise = 2")
-OPTION("check-fall", BACK_D, BACK_D, OPT_COUNT, 0, "N", MADE_CHECK(fall), "3", 1, 1000,
+OPTION("check-fall", BACK_D, BACK_D, OPT_COUNT, 0, "N", MADE_CHECK(fall), "3", 1, 100000,
        "Consecutive failed health checks before a server is down.", "check-fall = 3")
 OPTION("check-share", BACK_D, BACK_D, OPT_SWITCH, 0, "on | off", MADE_BACK(check_share), "off", 0, 0,
        "Make identical health checks of one address once, for all servers of all sections that have it on.",
@@ -128,8 +132,9 @@ OPTION("source", IN_SERVER, IN_SERVER, OPT_SOURCE, 0, "IP[:PORT],... | client", 
        0, 0,
        "Local addresses for connections to this server, the next when ports run out; client = the client's "
        "address.", "server a = 10.0.0.1:80 source=10.0.0.200,10.0.0.201")
-OPTION("backup", IN_SERVER, IN_SERVER, OPT_FLAG, 0, "", MADE_SERVER(backup), NULL, 0, 0,
-       "Used only when no other server is up.", "server a = 10.0.0.99:80 backup")
+OPTION("backup", IN_SERVER, IN_SERVER, OPT_FLAG, OPT_UNDO, "", MADE_SERVER(backup), NULL, 0, 0,
+       "Used only when no other server is up; backup=off undoes that of server-defaults.",
+       "server a = 10.0.0.99:80 backup")
 OPTION("maxconn", IN_SERVER, IN_SERVER, OPT_COUNT, OPT_HIDE_ZERO, "N", MADE_SERVER(maxconn), NULL, 0,
        100000000,
        "Maximum concurrent connections to this server; further connections wait; 0 = no limit.",
@@ -151,6 +156,9 @@ OPTION("proxy-v2-options", IN_SERVER, IN_SERVER, OPT_PROXY_TLVS, 0, "crc32c,uniq
        "server a = 10.0.0.1:80 send-proxy=v2 proxy-v2-options=crc32c,unique-id")
 OPTION("check-port", IN_SERVER, IN_SERVER, OPT_PORT, 0, "PORT", MADE_SERVER(check_port), NULL, 1, 65535,
        "Port for health checks, instead of the server's own.", "server a = 10.0.0.1:80 check check-port=8008")
+OPTION("check-addr", IN_SERVER, IN_SERVER, OPT_IP, 0, "IP", MADE_SERVER(check_addr), NULL, 0, 0,
+       "IP address for health checks, instead of the server's own; its agent is still asked at the server's.",
+       "server a = 10.0.0.1:80 check check-addr=10.0.0.9")
 OPTION("check", IN_SERVER, IN_SERVER, OPT_SWITCH, OPT_BARE | OPT_HIDE_ZERO, "on | off", FIELD_SERVER(check),
        NULL, 0, 0, "Whether to health-check this server; without this word, the section's 'check' decides.",
        "server a = 10.0.0.1:80 check")
@@ -178,13 +186,14 @@ OPTION("check-agent-send", IN_SERVER, IN_SERVER, OPT_BYTES_TEXT, 0, "TEXT", MADE
        NULL, 0, 0, "What to send the agent of this server; if unset, the section's.",
        "server a = 10.0.0.1:80 check-agent=9000 check-agent-send=\"a\\n\"")
 OPTION("check-rise", IN_SERVER, IN_SERVER, OPT_COUNT, OPT_HIDE_ZERO, "N", MADE_SERVER(check_rise), NULL, 1,
-       1000, "Consecutive passed health checks before this server is up; if unset, the section's.",
+       100000, "Consecutive passed health checks before this server is up; if unset, the section's.",
        "server a = 10.0.0.1:80 check check-rise=3")
 OPTION("check-fall", IN_SERVER, IN_SERVER, OPT_COUNT, OPT_HIDE_ZERO, "N", MADE_SERVER(check_fall), NULL, 1,
-       1000, "Consecutive failed health checks before this server is down; if unset, the section's.",
+       100000, "Consecutive failed health checks before this server is down; if unset, the section's.",
        "server a = 10.0.0.1:80 check check-fall=5")
-OPTION("disabled", IN_SERVER, IN_SERVER, OPT_FLAG, 0, "", MADE_SERVER(disabled), NULL, 0, 0,
-       "Start in maintenance: no connections and no health checks until the server is set ready.",
+OPTION("disabled", IN_SERVER, IN_SERVER, OPT_FLAG, OPT_UNDO, "", MADE_SERVER(disabled), NULL, 0, 0,
+       "Start in maintenance: no connections and no health checks until the server is set ready; "
+       "disabled=off undoes that of server-defaults.",
        "server a = 10.0.0.1:80 disabled")
 
 /* The word that only a servers line has */
@@ -235,8 +244,8 @@ OPTION("port", IN_CHECK, IN_CHECK, OPT_PORT, 0, "PORT", FIELD_CHECK(port), NULL,
        "Port for health checks, instead of the servers' own.", "check = tcp port=8008")
 OPTION("proxy", IN_CHECK, IN_CHECK, OPT_CHOICE, OPT_BARE | OPT_HIDE_ZERO, "auto|off|v1|v2",
        FIELD_CHECK(proxy), "auto", 3, 3,
-       "PROXY header of a health check; auto = the server's send-proxy, none to another port; the "
-       "word alone means v2.",
+       "PROXY header of a health check; auto = the server's send-proxy, none to another port or address; "
+       "the word alone means v2.",
        "check = tcp proxy=v1")
 OPTION("src", IN_ROUTE, IN_ROUTE, OPT_NETWORKS, 0, "NETWORK,...", FIELD_ROUTE(src), NULL, 0, 0,
        "Client networks.", "use-backend app = src=10.0.0.0/8,192.0.2.7")

@@ -55,6 +55,7 @@ struct tls_trust;
 #define CONFIG_OPT_GROUP_NAME(member) char *
 #define CONFIG_OPT_BYTES_TEXT(member) char *
 #define CONFIG_OPT_AGENT(member)      struct config_agent
+#define CONFIG_OPT_IP(member)	      struct addr
 
 /* Where the agent of a server is. */
 struct config_agent {

@@ -32,6 +32,7 @@ struct entry {
 	struct at value_at;
 	bool override; /* from -o */
 	bool plain;    /* written without its '=': an error, but still interpreted */
+	bool reported; /* that error, or another one in its place, was reported */
 };
 
 struct section {

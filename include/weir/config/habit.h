@@ -16,6 +16,9 @@ const char *habit_translate(struct arena *a, const char *line, size_t *len);
 const char *habit_translate_word(struct arena *a, const char *word);
 /* The same for word `n` of a line, filled in with its value and the rest of the line. */
 const char *habit_translate_nth(struct arena *a, const struct words *words, size_t n);
+/* The hint for word `n` of a line of `o` if one of our words replaces it: "write 'check-interval=3s'". NULL:
+ * none. */
+const char *habit_own_word(struct arena *a, const struct option *o, const struct words *words, size_t n);
 /* Joins "weight 10" to "weight=10", and adds the unit to a bare number of milliseconds: interprets as HAProxy
  * does the words of a line of `o` that was written without '='. */
 void habit_join_words(struct diag *d, const struct option *o, struct words *words);

@@ -83,6 +83,7 @@ enum option_type {
 	OPT_CHECK_EXPECT,
 	OPT_CHECK_HOST,	/* char * */
 	OPT_AGENT,	/* struct config_agent: the port, or the address, of an agent; off */
+	OPT_IP,		/* struct addr: an IP address; its length 0 = none */
 	OPT_BYTES_TEXT,	/* char *: text with escapes, without a NUL */
 	OPT_CHECK_LOGIN, /* char * */
 	OPT_CHECK_STATUS, /* unsigned: of an HTTP response */
@@ -99,10 +100,11 @@ enum option_type {
 	OPT_NAMES,	/* struct config_names */
 	OPT_PROTOCOLS,	/* struct route_protocols */
 	OPT_SNIFF,	/* struct config_sniff */
-	OPT_ROUTE,	/* this and the next five are read where proxies are built */
+	OPT_ROUTE,	/* this and the next six are read where proxies are built */
 	OPT_BIND,
 	OPT_SERVER,
 	OPT_SERVERS,
+	OPT_SERVER_WORDS,
 	OPT_BACKEND,
 	OPT_INCLUDE,
 	OPT_LATER, /* not in this version */
@@ -116,6 +118,7 @@ enum option_flags {
 	OPT_BARE = 1 << 3,	    /* the word may be used alone: on, or choice number `min` */
 	OPT_OR_OFF = 1 << 4,	    /* 0 is also allowed, below `min` */
 	OPT_HIDE_ZERO = 1 << 5,	    /* -T omits the word while it is 0 */
+	OPT_UNDO = 1 << 6,	    /* an OPT_FLAG that KEY=off undoes, where it is inherited */
 };
 
 /* Ranges of ports. */

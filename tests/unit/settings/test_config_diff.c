@@ -283,8 +283,9 @@ static void make_pair(const struct option *o, char *before, char *after, size_t 
 static bool is_elsewhere(const struct option *o)
 {
 	return o->type == OPT_LATER || o->type == OPT_LOG || o->type == OPT_INCLUDE || o->type == OPT_BIND ||
-	       o->type == OPT_SERVER || o->type == OPT_SERVERS || o->type == OPT_BACKEND ||
-	       o->type == OPT_IDLE || o->type == OPT_KEEPALIVES || o->type == OPT_AUTH ||
+	       o->type == OPT_SERVER || o->type == OPT_SERVERS || o->type == OPT_SERVER_WORDS ||
+	       o->type == OPT_BACKEND || o->type == OPT_IDLE || o->type == OPT_KEEPALIVES ||
+	       o->type == OPT_AUTH ||
 	       (o->sections & (IN_LOG | IN_SYSLOG)) != 0;
 }
 

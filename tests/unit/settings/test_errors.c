@@ -252,7 +252,7 @@ static void one_slip_is_one_message_that_helps(void **state)
 	assert_refused(GOOD "timeout-connect = 5 s\n", "t.ini:4:21: ", "write 5s, without the blank", NULL);
 	assert_refused(GOOD "timeout-connect = 1h30\n", "needs a unit", "write 1h30m or 1h30s", NULL);
 	assert_refused(GOOD "retries = 1__0\n", "needs a number",
-		       "write a number from 0 to 100, as in 'retries = 3'", NULL);
+		       "write a number from 0 to 10000, as in 'retries = 3'", NULL);
 	assert_refused(GOOD "maxconn = -5\n", "needs a number", "write auto or a number", NULL);
 	assert_refused(GOOD "server b = 10.0.0.1:80 weight = 5\n", "write weight=N, without blanks",
 		       "1 error,", NULL);

@@ -313,7 +313,7 @@ static void bad_values_are_refused_at_their_place(void **state)
 		{AS_A_SERVER("send-proxy=v3"), "t.ini:3:35: ", "cannot be 'v3'"},
 		{AS_A_SERVER("proxy-v2-options=crc32c,ssl"), "t.ini:3:48: ", "unique-id, pass, or several"},
 		{AS_A_SERVER("slowstart=30"), "t.ini:3:34: ", "needs a unit"},
-		{AS_A_SERVER("backup=yes"), "t.ini:3:24: ", "write 'backup' alone"},
+		{AS_A_SERVER("backup=yes"), "t.ini:3:31: ", "'backup' is on or off"},
 		{AS_A_SERVER("maxconn=auto"), "t.ini:3:32: ", "needs a number"},
 		{AS_A_SERVER("source=10.0.0.1,x"), "t.ini:3:40: ", "several separated by commas"},
 		{AS_A_SERVER("source=10.0.0.1,::1"), "t.ini:3:12: ", "different families"},

@@ -81,7 +81,8 @@ static void every_built_row_has_a_type_that_can_be_read(void **state)
 	for (size_t i = 0; i < option_count; i++) {
 		const struct option *o = &options[i];
 		bool by_builder = o->type == OPT_BIND || o->type == OPT_SERVER || o->type == OPT_SERVERS ||
-				  o->type == OPT_BACKEND || o->type == OPT_INCLUDE || o->type == OPT_ROUTE;
+				  o->type == OPT_SERVER_WORDS || o->type == OPT_BACKEND ||
+				  o->type == OPT_INCLUDE || o->type == OPT_ROUTE;
 
 		if (o->type == OPT_LATER || by_builder)
 			continue;
