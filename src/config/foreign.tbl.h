@@ -29,7 +29,7 @@ FOREIGN("option tcp-smart-accept", "leave this line out: the kernel does this by
 FOREIGN("option tcp-smart-connect", "leave this line out: the kernel does this by itself")
 FOREIGN("option tcplog", "write 'log = stderr format=tcplog' in [global]")
 FOREIGN("option httplog", "weir does not read HTTP: write 'log = auto' in [global]")
-FOREIGN("option dontlognull", "leave this line out")
+FOREIGN("option dontlognull", "write 'log-empty = off'")
 FOREIGN("option tcp-check", "write 'check = tcp'")
 FOREIGN("option httpchk", "write 'check = http ...'")
 FOREIGN("timeout tunnel", "write 'timeout-idle = ...ms' (client and server side)")

@@ -154,7 +154,7 @@ void failing_end(const struct session *s)
 
 	if (likely(reason == CLOSE_NORMAL) || !close_reason_row(reason)->is_error)
 		return;
-	if (s->failed || ends_with_try(s))
+	if (s->failed || s->empty || ends_with_try(s))
 		return;
 	note_session(s, phase_of(s), reason, 0);
 }

@@ -5,7 +5,7 @@
  *
  * Each session that was let in gets a line. Of clients that were not, a few per second get one and the others
  * are counted (log_causes.tbl.h), so that no stranger can fill the log. `log-sample` leaves out sessions that
- * ended well. A worker's thread.
+ * ended well, `log-empty` those whose client sent nothing. A worker's thread.
  */
 #include "record.h"
 
@@ -131,6 +131,10 @@ void record_session_end(const struct session *s)
 	struct session_record r;
 	uint32_t sample;
 
+	if (unlikely(s->empty)) {
+		counter_add(&s->worker->counters.empty_sessions, 1);
+		return;
+	}
 	if (!log_wants(LOG_LEVEL_INFO) || !is_sampled(s, &sample))
 		return;
 	if (unlikely(!s->backend_counted) &&

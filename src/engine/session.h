@@ -66,6 +66,7 @@ struct session {
 	uint8_t reason;       /* enum close_reason; valid once something failed or it closes */
 	uint8_t log_state : 4; /* the state in which it began to close */
 	bool server_late : 1; /* of timeout-half-closed: the server had not finished */
+	bool empty : 1; /* log-empty: its client left without having sent a byte */
 	uint8_t failed : 2;     /* 1 + the side that was reset or lost; 0 = none */
 	uint8_t limited_by : 3; /* enum limited_by; valid once it closes */
 	bool try_failed : 1;    /* the failure of its last try was noted: failing.h */

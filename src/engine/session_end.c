@@ -59,6 +59,25 @@ static enum close_reason failure_reason(enum side_name side, int err)
 	return side == SIDE_CLIENT ? CLOSE_CLIENT_LOST : CLOSE_SERVER_LOST;
 }
 
+/* Has `log-empty` nothing to say of a client that leaves now? What a reset left unread counts as sent. Asked
+ * while its socket is open. */
+static bool is_empty(const struct session *s)
+{
+	const struct session_extra *x = s->extra;
+
+	if (likely(s->flows[FLOW_TO_SERVER].bytes_in > (x != NULL ? x->header_sent : 0)))
+		return false;
+	return s->entry->front->config->log_empty == CONFIG_LOG_EMPTY_OFF && (x == NULL || x->head == NULL) &&
+	       io_unread(&s->sides[SIDE_CLIENT].sock) == 0;
+}
+
+/* The client's own doing; not a timeout, and not that of a server or of ours. */
+static bool is_by_client(enum close_reason reason)
+{
+	return reason == CLOSE_NORMAL || reason == CLOSE_CLIENT_GONE || reason == CLOSE_CLIENT_RESET ||
+	       reason == CLOSE_CLIENT_LOST;
+}
+
 void session_side_failed(struct session *s, enum side_name side, int err)
 {
 	struct flow *from = &s->flows[side == SIDE_CLIENT ? FLOW_TO_SERVER : FLOW_TO_CLIENT];
@@ -73,7 +92,8 @@ void session_side_failed(struct session *s, enum side_name side, int err)
 	source_leave_soon(s);
 	s->failed = side == SIDE_CLIENT ? 1 + SIDE_CLIENT : 1 + SIDE_SERVER;
 	s->reason = (uint8_t)failure_reason(side, err);
-	failing_side(s, side, err);
+	if (side == SIDE_SERVER || !is_empty(s))
+		failing_side(s, side, err);
 	s->fixed_ns = session_half_closed_end(s);
 	flow_kill(toward);
 	flow_source_failed(from);
@@ -198,6 +218,7 @@ void session_close(struct session *s, enum close_reason reason)
 	check(reason < CLOSE_REASONS);
 	check(!list_empty(&s->link));
 	s->limited_by = (unsigned)limit_of(s) & 7;
+	s->empty = is_by_client(reason) && is_empty(s);
 	s->log_state = s->state & 15u;
 	s->reason = (uint8_t)reason;
 	s->server_late = reason == CLOSE_HALF_CLOSED_TIMEOUT && s->flows[FLOW_TO_SERVER].state == FLOW_DONE;

@@ -152,6 +152,11 @@ OPTION("log-sample", FRONT_D, FRONT_D, OPT_SAMPLE, 0, "1/N | errors", MADE_FRONT
        "Share of sessions whose end is logged, chosen at random. Sessions that ended with an error or after "
        "a retry are always logged; errors = only these.",
        "log-sample = 1/100")
+OPTION("log-empty", FRONT_D, FRONT_D, OPT_CHOICE, 0, "on|off",
+       MADE_FRONT_CHOICE(log_empty, CONFIG_LOG_EMPTY_ON, CONFIG_LOG_EMPTY_OFF), "on", 0, 0,
+       "Whether a session gets a log line if its client leaves without having sent a byte, as probes do; off "
+       "= no line, and such a reset is not an error. They are counted as empty_sessions.",
+       "log-empty = off")
 OPTION("allow-from", FRONT_D, FRONT_D, OPT_NETWORKS, OPT_REPEAT, "NETWORK... | @FILE", FIELD_PROXY(allow),
        NULL, 0, 0,
        "Networks that may connect; all others may not. @FILE lists one per line; '#' starts a comment.",
