@@ -336,7 +336,7 @@ static void show_state(const struct admin_call *c, struct backend *b, const stru
 	char host[INET6_ADDRSTRLEN], check_host[INET6_ADDRSTRLEN], agent_host[INET6_ADDRSTRLEN];
 
 	fill_cells(c, b, s, cells);
-	cells[STATE_srv_check_addr].text = host_of(server_check_addr(s), check_host);
+	cells[STATE_srv_check_addr].text = host_of(server_check_addr(s, NULL), check_host);
 	cells[STATE_srv_agent_addr].text = host_of(agent->addr.len != 0 ? &agent->addr : NULL, agent_host);
 	cells[STATE_srv_addr].text = host_of(a, host);
 	cells[STATE_srv_port].number = port_of(s, a);

@@ -164,6 +164,7 @@ static int server_init(struct server *s, struct backend *owner, const struct con
 	memset(s, 0, sizeof(*s));
 	list_init(&s->versions);
 	list_init(&s->link);
+	list_init(&s->outage);
 	s->backend = owner->config;
 	s->owner = owner;
 	s->healthy = true;

@@ -37,6 +37,7 @@ static const struct group {
 	{"Words of a check line", IN_CHECK, 0},
 	{"Words of a use-backend line", IN_ROUTE, 0},
 	{"Words of a sniff line", IN_SNIFF, 0},
+	{"Words of an observe line", IN_OBSERVE, 0},
 	{"Words of a log line", IN_LOG, 0},
 	{"Words of a log line to syslog", IN_SYSLOG, 0},
 	{"Words of an admin-socket line", IN_ADMIN, 0},

@@ -403,6 +403,8 @@ const char *habit_translate_nth(struct arena *a, const struct words *words, size
 		value++;
 	else
 		value = n + 1 < words->count ? words->list[n + 1].text : "";
+	if (strcmp(word, "max_fails") == 0 && strcmp(value, "0") == 0)
+		return "leave it out: failed connects take no server out without 'observe'";
 	hint = with_argument(a, hint, first_word(a, value));
 	return with_version(a, with_text(a, hint, "VERSION", proxy_version(words)));
 }

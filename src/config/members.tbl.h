@@ -175,6 +175,13 @@ VALUE(hash_key)
 VALUE(balance_factor)
 END
 
+STRUCT(config_observing)
+VALUE(what)
+VALUE(limit)
+VALUE(on_error)
+VALUE(down_ns)
+END
+
 STRUCT(config_backend)
 NAME(name)
 INNER(config_balancing, balance)
@@ -182,6 +189,7 @@ OTHERS(servers, server_count)
 #define OPTION_BACK MEMBER
 #include "weir/config/option_members.tbl.h"
 INNER(config_check, check)
+INNER(config_observing, observe)
 INNER(config_timeouts, timeouts)
 INNER(config_tcp, tcp)
 PLACE(place)

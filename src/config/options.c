@@ -33,6 +33,7 @@
 #define FIELD_CHECK(member)   FIELD(config_check, member)
 #define FIELD_ROUTE(member)   FIELD(route, member)
 #define FIELD_SNIFF(member)   FIELD(config_sniff, member)
+#define FIELD_OBSERVE(member) FIELD(config_observing, member)
 
 #define MADE_GLOBAL(member)    FIELD_GLOBAL(member)
 #define MADE_FRONT(member)     FIELD_PROXY(member)
@@ -104,6 +105,7 @@ static const struct section_name line_names[] = {
 	{IN_CHECK, "a check line"},
 	{IN_ROUTE, "a use-backend line"},
 	{IN_SNIFF, "a sniff line"},
+	{IN_OBSERVE, "an observe line"},
 };
 
 struct option_match option_find(unsigned sections, const char *key)

@@ -27,6 +27,13 @@ struct config_check config_server_check(const struct config_backend *b, const st
 	return c;
 }
 
+unsigned config_server_observe_limit(const struct config_backend *b, const struct config_server *s)
+{
+	if (b->observe.limit != 0)
+		return b->observe.limit;
+	return s->check ? OBSERVE_LIMIT_CHECKED : OBSERVE_LIMIT_ALONE;
+}
+
 struct config_check config_server_agent_check(const struct config_backend *b, const struct config_server *s,
 					      struct config_check_step *say)
 {

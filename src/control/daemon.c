@@ -166,6 +166,7 @@ static void on_news(struct ev_loop *loop, struct ev_async *async, int revents)
 	if (d->prober != NULL)
 		prober_take_news(d->prober);
 	resolver_heed(d->resolver);
+	observing_take_news(&d->observing);
 	ageing_wake(&d->ageing);
 	memory_guard_wake(&d->memory);
 	tcp_aborts_wake(&d->tcp_aborts, engine_sum(&d->engine, unacked_closes));
@@ -285,6 +286,7 @@ static void finish(struct daemon *d)
 	newcomers_stop(&d->newcomers);
 	retiring_stop(&d->retiring);
 	sd_service_close(&d->service);
+	observing_stop(&d->observing);
 	agents_free(d->agents);
 	prober_free(d->prober);
 	set_watches_stop(&d->sets);

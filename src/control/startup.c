@@ -391,6 +391,8 @@ static int start_services(struct daemon *d)
 		d->prober = prober_new(d->loop, &d->engine, &d->updates.updates, &err);
 	if (d->prober != NULL)
 		d->agents = agents_new(d->loop, &d->engine, &d->updates.updates, &err);
+	if (d->agents != NULL)
+		observing_init(&d->observing, d->loop, &d->engine, &d->updates.updates);
 	return err;
 }
 

@@ -17,6 +17,7 @@
 #include "weir/control/daemon.h"
 #include "weir/engine/engine.h"
 #include "weir/health/agents.h"
+#include "weir/health/observing.h"
 #include "weir/health/prober.h"
 #include "weir/host/driver_choice.h"
 #include "weir/host/limits.h"
@@ -79,6 +80,7 @@ struct daemon {
 	struct set_watches sets;
 	struct log_names log_names;
 	struct prober *prober;     /* owns */
+	struct observing observing;
 	struct agents *agents;     /* owns */
 	struct ageing ageing;
 	struct tcp_aborts tcp_aborts;

@@ -14,6 +14,7 @@
 #include "weir/base/clock.h"
 #include "weir/sys/sys.h"
 #include "client_watch.h"
+#include "comeback.h"
 #include "extra.h"
 #include "queueing.h"
 #include "session.h"
@@ -131,8 +132,10 @@ static void no_server(struct session *s)
 
 struct server *choice_take(struct session *s, const struct server *avoid)
 {
-	struct server *server = NULL;
+	struct server *server = comeback_take(s, avoid);
 
+	if (unlikely(server != NULL))
+		return server;
 	switch (choose_server(s, avoid, &server)) {
 	case PICK_SERVER:
 		return server;

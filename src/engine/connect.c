@@ -13,14 +13,15 @@
 #include <string.h>
 
 #include "weir/balance/client_key.h"
-#include "weir/balance/health.h"
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
 #include "weir/base/crash_report.h"
+#include "weir/config/server_check.h"
 #include "weir/engine/server_sock.h"
 #include "weir/net/sock.h"
 #include "choice.h"
 #include "client_watch.h"
+#include "comeback.h"
 #include "extra.h"
 #include "failing.h"
 #include "greeting.h"
@@ -33,6 +34,8 @@
 
 /* Maximum time for which a server is left alone after a failure. */
 #define CONNECT_PAUSE_NS NS_PER_SEC
+/* Control may not have been able to act on the first news of a server that fails. */
+#define NEWS_EACH 10
 /* No event reports room in a Unix backlog. */
 #define CONNECT_AGAIN_NS (10 * NS_PER_MS)
 
@@ -91,6 +94,7 @@ static void connected(struct session *s)
 	s->last_ns = now_ns;
 	atomic_fetch_add_explicit(&s->at->server->total, 1, memory_order_relaxed);
 	server_answered(s->at->server);
+	comeback_end(s, SERVER_TRIAL_PASSED);
 	if (!greeting_say(s))
 		return;
 	timer_cancel(&s->worker->loop.timers, &s->timer);
@@ -309,12 +313,17 @@ static void log_failure(struct session *s, int err)
 static void blame_server(struct session *s)
 {
 	const struct engine *e = s->worker->engine;
-	int failing;
+	int failing, limit;
 
 	atomic_fetch_add_explicit(&s->at->server->failures, 1, memory_order_relaxed);
 	failing = atomic_fetch_add_explicit(&s->at->server->failing, 1, memory_order_relaxed) + 1;
-	if (server_address_failed(s->at->server, s->at) ||
-	    (backend_config(s)->observe == CONFIG_OBSERVE_CONNECT && failing % HEALTH_ERROR_LIMIT == 0))
+	comeback_end(s, SERVER_TRIAL_FAILED);
+	if (server_address_failed(s->at->server, s->at))
+		e->notify(e->notify_arg);
+	if (likely(backend_config(s)->observe.what == CONFIG_OBSERVE_OFF))
+		return;
+	limit = (int)config_server_observe_limit(backend_config(s), s->at->config);
+	if (failing == limit || failing % NEWS_EACH == 0)
 		e->notify(e->notify_arg);
 }
 

@@ -70,6 +70,7 @@ struct session {
 	uint8_t failed : 2;     /* 1 + the side that was reset or lost; 0 = none */
 	uint8_t limited_by : 3; /* enum limited_by; valid once it closes */
 	bool try_failed : 1;    /* the failure of its last try was noted: failing.h */
+	bool trial : 1;         /* it tries a server that is out: comeback.h */
 	uint8_t ends[2]; /* enum side_end */
 	uint8_t last_dir;  /* enum flow_dir: where the last bytes went */
 	uint8_t sources_tried; /* source addresses of the server tried so far in this try */

@@ -12,6 +12,7 @@
 #include "weir/base/crash_report.h"
 #include "weir/engine/source_wait.h"
 #include "weir/net/tcp_facts.h"
+#include "comeback.h"
 #include "extra.h"
 #include "failing.h"
 #include "queueing.h"
@@ -44,6 +45,7 @@ void session_leave_server(struct session *s)
 	if (!s->server_counted)
 		return;
 	check(s->at != NULL);
+	comeback_end(s, SERVER_TRIAL_GIVEN_UP);
 	s->server_counted = false;
 	server_leave(s->at->server);
 }

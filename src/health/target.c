@@ -95,8 +95,7 @@ static uint16_t check_port(const struct server *s)
 static struct addr addr_to_probe(const struct server *s, const struct addr *a)
 {
 	uint16_t port = s->check_port != 0 ? s->check_port : check_port(s);
-	const struct addr *other = server_check_addr(s);
-	struct addr to = other != NULL ? *other : *a;
+	struct addr to = *server_check_addr(s, a);
 
 	if (port == 0)
 		port = addr_port(a);
@@ -255,13 +254,15 @@ void target_take(struct target *t, const struct target *from, const struct probe
 
 /* ---- what workers observe ---- */
 
-/* As HAProxy's `on-error fail-check`. The next check comes no later than the fast interval. */
-static void take_observed(struct target *t)
+/* As HAProxy's `on-error`. The next check comes no later than the fast interval. */
+static void take_observed(struct target *t, int limit)
 {
 	const int64_t fast_ns = target_check(t->server).fast_ns;
 	struct probe_result r = {.code = PROBE_HANA, .duration_ms = t->view.duration_ms};
 
-	(void)snprintf(r.detail, sizeof(r.detail), "%d failed connects in a row", HEALTH_ERROR_LIMIT);
+	(void)snprintf(r.detail, sizeof(r.detail), "%d failed connects in a row", limit);
+	if (t->server->backend->observe.on_error == CONFIG_ON_ERROR_MARK_DOWN && health_is_up(&t->health))
+		t->health.health = t->health.rise; /* one failure takes it down */
 	take_result(t, &r);
 	if (fast_ns > 0 && ev_is_active(&t->timer) &&
 	    ev_timer_remaining(t->owner->loop, &t->timer) > (double)fast_ns / (double)NS_PER_SEC)
@@ -271,13 +272,14 @@ static void take_observed(struct target *t)
 void target_take_news(struct target *t)
 {
 	struct server *s = t->server;
+	const int limit = (int)config_server_observe_limit(s->backend, s->config);
 
 	if (!t->observed || is_resting(t) || !is_needed(t) ||
-	    atomic_load_explicit(&s->failing, memory_order_relaxed) < HEALTH_ERROR_LIMIT)
+	    atomic_load_explicit(&s->failing, memory_order_relaxed) < limit)
 		return;
 	/* Failures from now on start a new run. */
-	if (atomic_exchange(&s->failing, 0) >= HEALTH_ERROR_LIMIT)
-		take_observed(t);
+	if (atomic_exchange(&s->failing, 0) >= limit)
+		take_observed(t, limit);
 }
 
 /* ---- what the administrator sets ---- */
@@ -399,8 +401,7 @@ static void hasten(struct target *t)
 
 static void set_observed(struct target *t, bool observed)
 {
-	t->owner->observed += observed;
-	t->owner->observed -= t->observed;
+	t->owner->observed += (size_t)observed - (size_t)t->observed;
 	t->observed = observed;
 }
 
@@ -410,7 +411,7 @@ bool target_change(struct target *t)
 	const struct target_aim aim = aim_at(t->server);
 
 	sharing_leave(t); /* its question may be another one */
-	set_observed(t, t->server->backend->observe == CONFIG_OBSERVE_CONNECT);
+	set_observed(t, t->server->backend->observe.what == CONFIG_OBSERVE_CONNECT);
 	if (now.rise != t->health.rise || now.fall != t->health.fall)
 		health_rescale(&t->health, now.rise, now.fall);
 	if (!is_same_question(t, &aim))
@@ -461,7 +462,7 @@ void target_init(struct target *t, struct prober *p, struct server *s)
 		.fall = config.fall,
 		.health = t->health.health,
 	};
-	set_observed(t, s->backend->observe == CONFIG_OBSERVE_CONNECT);
+	set_observed(t, s->backend->observe.what == CONFIG_OBSERVE_CONNECT);
 	s->probe = &t->view;
 	place(t);
 }

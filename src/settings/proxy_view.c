@@ -27,6 +27,7 @@ struct config_proxy proxy_view_back(const struct config_backend *b)
 #include "weir/config/option_members.tbl.h"
 		.balance = b->balance,
 		.check = b->check,
+		.observe = b->observe,
 		.timeouts = b->timeouts,
 		.tcp = b->tcp,
 		.server_keepalive = b->tcp,

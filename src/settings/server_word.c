@@ -332,7 +332,7 @@ static int take_observe(struct word_reader *r, const struct word_row *row)
 
 	if (strcmp(value, "none") == 0)
 		return 2;
-	if (strcmp(value, "layer4") == 0 && r->backend->observe == CONFIG_OBSERVE_CONNECT)
+	if (strcmp(value, "layer4") == 0 && r->backend->observe.what == CONFIG_OBSERVE_CONNECT)
 		return 2;
 	(void)refuse_here(r, row);
 	word_advise(r, "backend '%s' has no 'observe = connect', which holds for all of its servers",

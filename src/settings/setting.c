@@ -58,6 +58,7 @@ static const struct setting_type other_types[OPT_TYPES] = {
 	[OPT_PORTS] = {setting_parse_ports, NULL, setting_never_set},
 	[OPT_NAMES] = {setting_parse_names, NULL, setting_never_set},
 	[OPT_PROTOCOLS] = {setting_parse_protocols, NULL, setting_never_set},
+	[OPT_OBSERVE] = {setting_parse_observe, setting_print_observe, NULL},
 	[OPT_SNIFF] = {setting_parse_sniff, setting_print_sniff, NULL},
 };
 
@@ -72,7 +73,7 @@ static bool takes_words(enum option_type type)
 {
 	return type == OPT_LOG || type == OPT_ADMIN || type == OPT_STATS || type == OPT_KEEPALIVE ||
 	       type == OPT_KEEPALIVES || type == OPT_BALANCE || type == OPT_CHECK || type == OPT_NETWORKS ||
-	       type == OPT_USERS || type == OPT_SNIFF || type == OPT_RESOLVERS;
+	       type == OPT_USERS || type == OPT_SNIFF || type == OPT_RESOLVERS || type == OPT_OBSERVE;
 }
 
 int setting_parse(const struct setting *s)

@@ -122,6 +122,9 @@ int setting_parse_mark(const struct setting *s, void *field);
 void setting_print_mark(const void *field, const struct option *option, FILE *out);
 int setting_parse_dscp(const struct setting *s, void *field);
 void setting_print_dscp(const void *field, const struct option *option, FILE *out);
+/* Connects of clients, in setting_observe.c. */
+int setting_parse_observe(const struct setting *s, void *field);
+void setting_print_observe(const void *field, const struct option *option, FILE *out);
 /* Health checks, in setting_check.c, and the texts in them, in setting_text.c. */
 int setting_parse_check(const struct setting *s, void *field);
 void setting_print_check(const void *field, const struct option *option, FILE *out);

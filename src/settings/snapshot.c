@@ -269,6 +269,7 @@ static void fill_backend(struct arena *a, const struct config *c, struct config_
 	to->balance = set.balance;
 	to->timeouts = timeouts_of(c, p, &set);
 	to->tcp = with_keepalive(set.tcp, &set.server_keepalive);
+	to->observe = set.observe;
 	copy_check(a, &to->check, &set.check);
 	to->place = place_in(c, p->section->at.source->name, p->section->at.line);
 	to->origins = copy_origins(a, c, p->origins);

@@ -268,16 +268,28 @@ static void validate_checks(struct build *b, struct proxy *p)
 	static const char *const keys[] = {"check-fast", "check-down", "check-rise", "check-fall",
 					   "check-share"};
 	/* An agent has a use for these. */
-	static const char *const common[] = {"check-interval", "check-timeout", "on-marked-down", "panic"};
+	static const char *const common[] = {"check-interval", "check-timeout"};
+	/* And observing, too. */
+	static const char *const states[] = {"on-marked-down", "panic"};
+	const bool observes = p->set.observe.what != CONFIG_OBSERVE_OFF;
 
 	if (p->set.check.kind != CONFIG_CHECK_OFF)
 		return;
 	validate_check_defaults(b, p);
-	no_effect(b, p, "observe", "without a check no server would come up again", hint);
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
 		no_effect(b, p, keys[i], "no server is health-checked", hint);
 	for (size_t i = 0; i < ARRAY_LEN(common) && !any_agent(p); i++)
 		no_effect(b, p, common[i], "no server is health-checked", hint);
+	for (size_t i = 0; i < ARRAY_LEN(states) && !any_agent(p) && !observes; i++)
+		no_effect(b, p, states[i], "no server is health-checked", hint);
+}
+
+/* Nothing can leave whose place nobody takes. */
+static void validate_observe(struct build *b, struct proxy *p)
+{
+	if (p->server_count == 1 && p->servers[0].set == CONFIG_SET_NONE && !p->servers[0].check)
+		no_effect(b, p, "observe", "the last server of a section is never left out, and there is one",
+			  "add a server, or a line such as: check = tcp");
 }
 
 /* May a connection wait in the queue of this backend? */
@@ -321,6 +333,7 @@ static void validate_back(struct build *b, struct proxy *p)
 	if (p->set.balance.algorithm == CONFIG_BALANCE_FIRST)
 		validate_first(b, p);
 	validate_checks(b, p);
+	validate_observe(b, p);
 	validate_agents(b, p);
 	if (!has_set(p))
 		no_effect(b, p, "on-empty", "no server comes from a set",

@@ -15,6 +15,7 @@
 #include "model.h"
 #include "peers.h"
 #include "rig.h"
+#include "weir/balance/outage.h"
 #include "weir/balance/run_time.h"
 #include "weir/base/clock.h"
 #include "weir/engine/inquiry.h"
@@ -29,7 +30,9 @@ static struct control {
 	int64_t engine_ns; /* when the engine is to be woken; CLOCK_NEVER: when it tells */
 	int64_t age_ns; /* CLOCK_NEVER: the shared pools keep nothing */
 	uint32_t enabled; /* one bit per action */
+	int64_t outage_ns; /* the same of a server that is out */
 	struct server_updates updates;
+	struct outages outages; /* until control is calm */
 	struct inquiry inquiry;
 } control;
 
@@ -41,9 +44,14 @@ static struct server *some_server(void)
 	return rig_server(prng_below(&model.rng, rig_server_count()));
 }
 
+/* Nobody else says so of a server that is observed. */
 static void change_health(void)
 {
-	server_updates_set_health(&control.updates, some_server(), prng_chance(&model.rng, 50), "a check");
+	struct server *s = some_server();
+	const bool up = prng_chance(&model.rng, 50);
+
+	if (s->backend->observe.what == CONFIG_OBSERVE_OFF)
+		server_updates_set_health(&control.updates, s, up, "a check");
 	cover(COVER_CROWD_ROSTER);
 }
 
@@ -196,6 +204,60 @@ static void at(void *arg, int64_t at_ns)
 	sim_fail("a server's change wants to be looked at later");
 }
 
+/* ---- servers that failed connects take out ---- */
+
+static void went_down(void *arg, struct server *s)
+{
+	(void)arg;
+	if (s->owner->usable == 0)
+		sim_fail("the last server of a backend has left");
+	cover(COVER_CROWD_OUT);
+}
+
+static void in_force(void *arg)
+{
+	(void)arg;
+	control.told = true;
+}
+
+static void begin_observing(void)
+{
+	outages_init(&control.outages, &control.updates);
+	control.outages.went_down = went_down;
+	control.outages.in_force = in_force;
+	control.outage_ns = CLOCK_NEVER;
+}
+
+static void cover_trial(const struct server *s)
+{
+	const enum server_trial how = (enum server_trial)atomic_load(&s->trial);
+
+	if (how == SERVER_TRIAL_PASSED)
+		cover(COVER_CROWD_TRIAL_PASSED);
+	else if (how == SERVER_TRIAL_FAILED)
+		cover(COVER_CROWD_TRIAL_FAILED);
+	else if (how == SERVER_TRIAL_GIVEN_UP)
+		cover(COVER_CROWD_TRIAL_GIVEN_UP);
+}
+
+static void settle_outages(void)
+{
+	if (!control.acts)
+		return;
+	for (unsigned i = 0; i < rig_server_count(); i++)
+		cover_trial(rig_server(i));
+	control.outage_ns = outages_settle(&control.outages, model.now_ns);
+}
+
+/* Whoever has a trial ends it, and it says nothing any more. */
+static void end_observing(void)
+{
+	if (control.acts)
+		outages_free(&control.outages);
+	control.acts = false;
+	control.outage_ns = CLOCK_NEVER;
+}
+
 void control_notify(void *arg)
 {
 	(void)arg;
@@ -211,6 +273,7 @@ void control_open(void)
 		control.enabled |= prng_chance(&model.rng, 30) ? 1u << i : 0;
 	server_updates_init(&control.updates, rig.engine.backends, rig.engine.backend_count, &loop);
 	inquiry_init(&control.inquiry, false);
+	begin_observing();
 	live_open(&control.updates);
 }
 
@@ -242,6 +305,7 @@ void control_turn(void)
 	age_pools();
 	if (control.acts)
 		act();
+	settle_outages();
 	if (control.publishes) {
 		control.publishes = false;
 		server_updates_publish(&control.updates);
@@ -262,7 +326,9 @@ bool control_is_due(void)
 
 int64_t control_wakes_ns(void)
 {
-	return control.age_ns < control.engine_ns ? control.age_ns : control.engine_ns;
+	const int64_t due_ns = control.age_ns < control.engine_ns ? control.age_ns : control.engine_ns;
+
+	return due_ns < control.outage_ns ? due_ns : control.outage_ns;
 }
 
 static void restore(struct server *s)
@@ -278,7 +344,7 @@ static void restore(struct server *s)
 
 void control_calm(void)
 {
-	control.acts = false;
+	end_observing();
 	live_calm();
 	for (unsigned i = 0; i < rig_server_count(); i++)
 		restore(rig_server(i));
@@ -308,5 +374,6 @@ void control_check_rest(void)
 void control_close(void)
 {
 	live_close();
+	end_observing();
 	server_updates_free(&control.updates);
 }

@@ -167,6 +167,16 @@ void rig_make_bind(struct config_bind *bind)
 	bind->accept_proxy = binds[0][0].accept_proxy;
 }
 
+/* In some seeds failed connects take servers out. Takes no random number. */
+static void make_observing(struct config_backend *backend, unsigned number)
+{
+	if (sim_seed % 3 != 1)
+		return;
+	backend->observe.what = CONFIG_OBSERVE_CONNECT;
+	backend->observe.limit = number % 2 == 0 ? 0 : 2;
+	backend->observe.down_ns = (number + 1) * 200 * NS_PER_US;
+}
+
 static void crowd_backend(struct config_backend *backend, unsigned number)
 {
 	/* Not those that hash into tables of 65,537 places: a roster would cost more than the seed. */
@@ -179,6 +189,7 @@ static void crowd_backend(struct config_backend *backend, unsigned number)
 	backend->server_count = prng_range(r, 1, RIG_SERVERS);
 	backend->balance.algorithm = algorithms[prng_below(r, 5)];
 	backend->balance.draws = 2;
+	make_observing(backend, number);
 	for (unsigned i = 0; i < backend->server_count; i++)
 		rig_make_server(&backend->servers[i], number * RIG_SERVERS + i);
 }

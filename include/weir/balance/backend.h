@@ -34,6 +34,7 @@ struct backend {
 	_Atomic bool closes;              /* and its sessions end */
 	_Atomic bool drains_idle;         /* `drain = idle` is in effect */
 	_Atomic(struct roster *) roster;  /* owns the current one; see backend_roster() */
+	_Atomic(struct server *) trial;   /* borrows: the next client tries this one; see outage.h */
 	struct queue queue;
 
 	/* Control only. */

@@ -12,9 +12,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Consecutive failed connects of clients that count as one failed health check (`observe = connect`). */
-#define HEALTH_ERROR_LIMIT 10
-
 struct config_check;
 
 struct health {

@@ -121,6 +121,11 @@ struct server {
 	struct server_move *moved; /* owns; NULL = it is where the file says */
 	struct mark marks[SERVER_MARKS];
 
+	/* Control only: outage.h. */
+	struct list outage;        /* among those that are out */
+	int64_t outage_until_ns;   /* when a client may try it */
+	uint64_t outage_address;   /* a hash of its address */
+
 	/* Control writes, workers read. */
 	_Alignas(64) _Atomic int state;       /* enum server_state */
 	_Atomic unsigned eweight;             /* in sixteenths, slow start included; 0 = no new connections */
@@ -136,6 +141,7 @@ struct server {
 	atomic_int failing;               /* consecutive failures; a successful connect resets it */
 	/* The version whose address failed, until control has seen that: compared, never followed. */
 	_Atomic(const struct server_settings *) failed_at;
+	atomic_int trial;                 /* enum server_trial; control writes it, too */
 	_Atomic uint64_t chosen_total;    /* times it was chosen (HAProxy's lbtot) */
 	atomic_int queued;                /* clients waiting for this particular server */
 	atomic_int queued_max;
@@ -158,14 +164,14 @@ static inline const struct addr *server_addr(const struct server *s)
 	return v->has_addr ? &v->addr : NULL;
 }
 
-/* Where its health checks go instead, without a port; NULL = to its address. Control thread. */
-static inline const struct addr *server_check_addr(const struct server *s)
+/* Where its health checks go, without a port, if not to `address`. Control thread. */
+static inline const struct addr *server_check_addr(const struct server *s, const struct addr *address)
 {
 	const struct addr *configured = &s->config->check_addr;
 
 	if (s->check_addr != NULL)
 		return s->check_addr;
-	return configured->len != 0 ? configured : NULL;
+	return configured->len != 0 ? configured : address;
 }
 
 /* The address that it has without what was set at run time: that in the file, or that of its name; NULL =

@@ -86,9 +86,11 @@ OPTION("check-agent-interval", BACK_D, BACK_D, OPT_DURATION, OPT_OR_OFF, "DURATI
 OPTION("check-agent-send", BACK_D, BACK_D, OPT_BYTES_TEXT, 0, "TEXT", MADE_BACK(check_agent_send), NULL, 0,
        0, "What to send an agent before it answers, with the escapes \\r \\n \\t \\\\ \\\" \\xHH; if unset, "
        "nothing.", "check-agent-send = \"weight?\\n\"")
-OPTION("observe", BACK_D, BACK_D, OPT_CHOICE, 0, "off|connect",
-       MADE_BACK_CHOICE(observe, CONFIG_OBSERVE_OFF, CONFIG_OBSERVE_CONNECT), "off", 0, 0,
-       "connect = ten consecutive failed connects for clients count as one failed health check.",
+OPTION("observe", BACK_D, BACK_D, OPT_OBSERVE, 0, "off | connect [limit=] [on-error=] [down=]",
+       FIELD_PROXY(observe), "off", 0, 0,
+       "connect = failed connects of clients count: as a failed health check, or, for a server without one, "
+       "as a reason to leave it out for a while and try it again with one client. The last server of a "
+       "backend that is up is never left out.",
        "observe = connect")
 OPTION("on-marked-down", BACK_D, BACK_D, OPT_CHOICE, 0, "keep|close-sessions",
        MADE_BACK_CHOICE(on_marked_down, CONFIG_MARKED_DOWN_KEEP, CONFIG_MARKED_DOWN_CLOSE),
@@ -111,7 +113,20 @@ OPTION("timeout-queue", BACK_D, BACK_D, OPT_DURATION, 0, "DURATION", MADE_TIMEOU
 OPTION("send-proxy", BACK_D, BACK_D, OPT_CHOICE, OPT_HIDE_ZERO, "off|v1|v2", FIELD_PROXY(send_proxy), "off",
        0, 0, "Send the servers a PROXY header, unless a server line overrides it.", "send-proxy = v2")
 
-/* The words of a balance line and of a server line */
+/* The words of an observe line, a balance line and a server line */
+OPTION("limit", IN_OBSERVE, IN_OBSERVE, OPT_COUNT, OPT_HIDE_ZERO, "N", FIELD_OBSERVE(limit), NULL, 1, 1000,
+       "Consecutive failed connects that count; if unset, 10, and 1 for a server without a health check.",
+       "observe = connect limit=3")
+OPTION("on-error", IN_OBSERVE, IN_OBSERVE, OPT_CHOICE, OPT_HIDE_ZERO, "fail-check|mark-down",
+       FIELD_OBSERVE(on_error), "fail-check", 0, 0,
+       "For servers with a health check: fail-check = they count as one that failed; mark-down = the server "
+       "is down at once, until its checks pass.",
+       "observe = connect on-error=mark-down")
+OPTION("down", IN_OBSERVE, IN_OBSERVE, OPT_DURATION, 0, "DURATION", FIELD_OBSERVE(down_ns), "10s",
+       100 * NS_PER_MS, 86400 * NS_PER_SEC,
+       "For servers without a health check: how long one is left out before one client tries it.",
+       "observe = connect down=30s")
+
 OPTION("hash", IN_BALANCE, IN_BALANCE, OPT_CHOICE, OPT_HIDE_ZERO, "modulo|consistent", FIELD_BALANCE(hash),
        "modulo", 0, 0,
        "For source: consistent moves few clients when a server comes or goes; its ring has at most 262,144 "

@@ -80,6 +80,9 @@ enum config_facility {
 	CONFIG_FACILITY_USER,
 	CONFIG_FACILITY_LOCAL0, /* local1 to local7 follow, and others */
 };
+/* What failed connects of clients mean for a server, likewise. */
+enum config_observe { CONFIG_OBSERVE_OFF, CONFIG_OBSERVE_CONNECT };
+enum config_on_error { CONFIG_ON_ERROR_FAIL_CHECK, CONFIG_ON_ERROR_MARK_DOWN };
 /* In the order of the words of the table. */
 enum config_balance {
 	CONFIG_BALANCE_ROUNDROBIN,
@@ -325,6 +328,14 @@ struct config_balancing {
 	unsigned balance_factor; /* percent of the average load, > 100; 0 = off; for algorithms that hash */
 };
 
+/* What connects of clients say about a server. */
+struct config_observing {
+	enum config_observe what;
+	unsigned limit; /* failed connects in a row; 0 = see config_server_observe_limit() */
+	enum config_on_error on_error; /* of a server with health checks */
+	int64_t down_ns; /* how long one without them is left out */
+};
+
 struct config_backend {
 	char name[CONFIG_NAME_MAX];
 	struct config_balancing balance;
@@ -333,6 +344,7 @@ struct config_backend {
 #define OPTION_BACK CONFIG_MEMBER
 #include "weir/config/option_members.tbl.h"
 	struct config_check check;
+	struct config_observing observe;
 	struct config_timeouts timeouts; /* those of this side, others are 0 */
 	struct config_tcp tcp;           /* of the server side */
 	struct config_place place;

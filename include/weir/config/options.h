@@ -35,6 +35,7 @@ enum option_section {
 	IN_STATS_BIND = 1 << 15,
 	IN_SNIFF = 1 << 16,
 	IN_SET = 1 << 17,
+	IN_OBSERVE = 1 << 18,
 };
 
 #define IN_PROXIES (IN_LISTEN | IN_FRONTEND | IN_BACKEND)
@@ -100,6 +101,7 @@ enum option_type {
 	OPT_NAMES,	/* struct config_names */
 	OPT_PROTOCOLS,	/* struct route_protocols */
 	OPT_SNIFF,	/* struct config_sniff */
+	OPT_OBSERVE,	/* struct config_observing */
 	OPT_ROUTE,	/* this and the next six are read where proxies are built */
 	OPT_BIND,
 	OPT_SERVER,
@@ -153,6 +155,7 @@ struct config_proxy {
 	struct config_sniff sniff;
 	struct config_balancing balance;
 	struct config_check check;
+	struct config_observing observe;
 	enum config_send_proxy send_proxy; /* for servers that do not set it */
 	struct config_timeouts timeouts;
 	struct config_tcp tcp;

@@ -14,6 +14,12 @@
  * one that was added at run time may be, gets a TCP check. */
 struct config_check config_server_check(const struct config_backend *b, const struct config_server *s);
 
+/* How many failed connects in a row count, where they are observed: if the configuration does not say, as
+ * HAProxy's error-limit and nginx's max_fails. */
+#define OBSERVE_LIMIT_CHECKED 10
+#define OBSERVE_LIMIT_ALONE   1
+unsigned config_server_observe_limit(const struct config_backend *b, const struct config_server *s);
+
 /* How its agent is asked: as a check of CONFIG_CHECK_AGENT, whose steps are `say` if something is sent. */
 struct config_check config_server_agent_check(const struct config_backend *b, const struct config_server *s,
 					      struct config_check_step *say);

@@ -25,6 +25,7 @@
 #include "weir/balance/run_time.h"
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
+#include "weir/config/server_check.h"
 #include "weir/health/prober.h"
 #include "weir/sys/sys.h"
 #include "health/probe.h"
@@ -800,15 +801,15 @@ static void next_source_is_tried_when_one_cannot_be_had(void **state)
 static void failed_connects_of_clients_count_as_one_failed_check(void **state)
 {
 	(void)state;
-	backend_config.observe = CONFIG_OBSERVE_CONNECT;
+	backend_config.observe.what = CONFIG_OBSERVE_CONNECT;
 	backend_config.check.interval_ns = 3600 * NS_PER_SEC;
 	backend_config.check.fast_ns = 3600 * NS_PER_SEC;
 	start();
 	run_until_result("L4OK");
-	atomic_store(&server()->failing, HEALTH_ERROR_LIMIT - 1);
+	atomic_store(&server()->failing, OBSERVE_LIMIT_CHECKED - 1);
 	prober_take_news(prober);
 	assert_int_equal(view()->health, 4);
-	atomic_store(&server()->failing, HEALTH_ERROR_LIMIT);
+	atomic_store(&server()->failing, OBSERVE_LIMIT_CHECKED);
 	prober_take_news(prober);
 	assert_int_equal(atomic_load(&server()->failing), 0);
 	assert_int_equal(view()->health, 3);
@@ -816,7 +817,7 @@ static void failed_connects_of_clients_count_as_one_failed_check(void **state)
 	assert_string_equal(view()->detail, "10 failed connects in a row");
 	assert_true(server_usable(server()));
 	for (int i = 0; i < 2; i++) {
-		atomic_store(&server()->failing, HEALTH_ERROR_LIMIT + 5);
+		atomic_store(&server()->failing, OBSERVE_LIMIT_CHECKED + 5);
 		prober_take_news(prober);
 	}
 	assert_false(server_usable(server()));
@@ -827,12 +828,12 @@ static void failed_connects_of_clients_count_as_one_failed_check(void **state)
 static void observed_failures_hasten_the_next_check_and_a_good_one_resets_them(void **state)
 {
 	(void)state;
-	backend_config.observe = CONFIG_OBSERVE_CONNECT;
+	backend_config.observe.what = CONFIG_OBSERVE_CONNECT;
 	backend_config.check.interval_ns = 3600 * NS_PER_SEC;
 	backend_config.check.fast_ns = NS_PER_MS;
 	start();
 	run_until_result("L4OK");
-	atomic_store(&server()->failing, HEALTH_ERROR_LIMIT);
+	atomic_store(&server()->failing, OBSERVE_LIMIT_CHECKED);
 	prober_take_news(prober);
 	assert_int_equal(view()->code, PROBE_HANA);
 	atomic_store(&server()->failing, 7);

@@ -243,7 +243,7 @@ static void server_goes_while_it_is_asked(void **state)
 static void server_goes_while_the_check_says_goodbye(void **state)
 {
 	(void)state;
-	backend_config.observe = CONFIG_OBSERVE_CONNECT;
+	backend_config.observe.what = CONFIG_OBSERVE_CONNECT;
 	change_backend();
 	come_and_go(PROBE_PHASE_PARTING, true);
 }

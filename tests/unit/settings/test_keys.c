@@ -130,7 +130,7 @@ static void backends_have_what_was_written(void **state)
 	assert_true(app->allbackups && app->panic);
 	assert_int_equal(app->maxqueue, 100);
 	assert_int_equal(app->timeouts.queue_ns, 5 * NS_PER_SEC);
-	assert_int_equal(app->observe, CONFIG_OBSERVE_CONNECT);
+	assert_int_equal(app->observe.what, CONFIG_OBSERVE_CONNECT);
 	assert_int_equal(app->on_marked_down, CONFIG_MARKED_DOWN_CLOSE);
 	assert_int_equal(app->drain, CONFIG_DRAIN_IDLE);
 	assert_int_equal(big->drain, CONFIG_DRAIN_WAIT);
@@ -227,7 +227,7 @@ static void defaults_are_those_of_the_contract(void **state)
 	assert_int_equal(b->check.fast_ns, 0);
 	assert_int_equal(b->check.rise, 2);
 	assert_int_equal(b->check.fall, 3);
-	assert_int_equal(b->observe, CONFIG_OBSERVE_OFF);
+	assert_int_equal(b->observe.what, CONFIG_OBSERVE_OFF);
 	assert_int_equal(b->on_marked_down, CONFIG_MARKED_DOWN_KEEP);
 	assert_false(b->allbackups || b->panic);
 	assert_int_equal(b->maxqueue, 0);

@@ -154,11 +154,11 @@ static void words_of_the_section_hold_where_they_are_the_same(void **state)
 		       "'observe' option is not implemented in this version (check build options)");
 	assert_refused("10.0.0.1:80 on-marked-down shutdown-sessions",
 		       "'on-marked-down' option is not implemented in this version (check build options)");
-	backend.observe = CONFIG_OBSERVE_CONNECT;
+	backend.observe.what = CONFIG_OBSERVE_CONNECT;
 	backend.on_marked_down = CONFIG_MARKED_DOWN_CLOSE;
 	(void)good("10.0.0.1:80 observe layer4 on-marked-down shutdown-sessions");
 	server_words_free(&words);
-	backend.observe = CONFIG_OBSERVE_OFF;
+	backend.observe.what = CONFIG_OBSERVE_OFF;
 	backend.on_marked_down = CONFIG_MARKED_DOWN_KEEP;
 }
 
