@@ -263,6 +263,28 @@ static void validate_bind_names(struct build *b, const struct proxy *p)
 	}
 }
 
+static bool goes_to(const struct proxy *front, const struct proxy *back)
+{
+	bool goes = front != back && front->target == back;
+
+	for (size_t i = 0; i < front->route_count; i++)
+		goes = goes || front->routes[i].target == back;
+	return goes;
+}
+
+/* Any mistake elsewhere may be the reason that nobody uses it. */
+static void validate_use(struct build *b, const struct proxy *p)
+{
+	for (size_t i = 0; i < b->proxy_count; i++)
+		if (goes_to(&b->proxies[i], p))
+			return;
+	if (b->diag->errors > 0)
+		return;
+	diag_warning(b->diag, DIAG_NO_EFFECT, p->section->at, "no frontend uses [backend %s]",
+		     p->section->name);
+	diag_hint(b->diag, "name it in 'default-backend' or 'use-backend', or leave it out");
+}
+
 /* A configuration that does nothing is a mistake, unless its sections had errors. */
 static void validate_any_frontend(struct build *b)
 {
@@ -302,4 +324,7 @@ void build_validate(struct build *b)
 	}
 	build_validate_stats(b);
 	validate_any_frontend(b);
+	for (size_t i = 0; i < b->proxy_count; i++)
+		if (b->proxies[i].section->kind == IN_BACKEND && !b->proxies[i].duplicate)
+			validate_use(b, &b->proxies[i]);
 }

@@ -140,9 +140,9 @@ class File:
             words.add(f"check={'on' if checked else 'off'}")
 
 
-FRONT_ONLY = {"maxconn", "rate-limit", "log-sample", "maxconn-per-source", "allow-from", "deny-from",
-              "allow-uid", "trusted", "use-backend", "sniff", "no-server", "unlisten", "timeout-client",
-              "timeout-handshake", "default-backend"}
+FRONT_ONLY = {"maxconn", "rate-limit", "log-sample", "log-empty", "maxconn-per-source", "allow-from",
+              "deny-from", "allow-uid", "trusted", "use-backend", "sniff", "no-server", "unlisten",
+              "timeout-client", "timeout-handshake", "default-backend"}
 BACK_ONLY = {"balance", "retries", "redispatch", "resolve-interval", "check", "check-interval", "check-agent",
              "check-agent-interval", "check-agent-send", "check-share", "check-fast",
              "check-down", "check-timeout", "check-rise", "check-fall", "observe", "on-marked-down", "drain",

@@ -37,6 +37,8 @@ static void what_has_no_effect_is_warned_about(void **state)
 		{FRONT "[backend b]\nserver a = x:1 send-proxy=v1 proxy-v2-options=pass\n", "t.ini:5:30: ",
 		 "gets no version 2 header"},
 		{FRONT "[backend b]\nobserve = connect\nserver a = x:1\n", "t.ini:5:1: ", "check = tcp"},
+		{FRONT "[backend b]\nserver a = x:1\n[backend c]\nserver a = x:1\n", "t.ini:6:10: ",
+		 "no frontend uses [backend c]"},
 		{FRONT "[backend b]\ncheck = send x\nserver a = x:1\n", "t.ini:5:9: ", "expects no answer"},
 		{FRONT "[backend b]\ncheck-rise = 3\nserver a = x:1\n", "t.ini:5:1: ",
 		 "no server is health-checked"},
@@ -214,7 +216,8 @@ static void what_is_printed_reads_back_without_a_warning(void **state)
 		"[backend b]\nserver a = x:1 slowstart=3s\n",
 		"[listen a]\nbind = :1\nserver a = x:1\nmaxqueue = off\ntimeout-queue = 0\n"
 		"check-interval = 2000ms\npanic = off\n",
-		"[listen a]\nbind = :1\ndefault-backend = b\n[backend b]\nserver a = x:1 check maxconn=2\n"
+		"[listen a]\nbind = :1\ndefault-backend = b\nuse-backend c = src=::1\n"
+		"[backend b]\nserver a = x:1 check maxconn=2\n"
 		"[backend c]\nserver a = x:1\n",
 		/* In vain in `good`, and not in `b`. */
 		"[defaults]\ntrusted = ::1 10.0.0.0/8\nallow-uid = 0 7\nobserve = connect\n"

@@ -81,6 +81,7 @@ static const char everything[] =
 	"redispatch = off\nresolve-interval = 250ms\nresolve-family = ipv6\n"
 	"hold-nx = 1s\nhold-timeout = 2s\nhold-refused = 3s\nhold-other = 0\nhold-obsolete = 4s\n"
 	"[frontend g]\nbind = 127.0.0.1:2\ndefault-backend = web\ntcp-keepalive = on\n"
+	"use-backend first = src=::1\n"
 	"[backend app]\nserver z = ipv4@db.internal:90\nretries = 7\nmax-lifetime = 3d\n"
 	"servers pod = dns://ipv6@app.internal:90 max=7 weight=3 maxconn=9 backup source=::1\n"
 	"servers srv = srv://_app._tcp.internal. slowstart=5s\non-empty = drain\n";
