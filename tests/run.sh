@@ -388,6 +388,7 @@ fi
 # In a browser, if there is one: it is too large to be installed for this.
 part "the page in a browser" browser with build meson_tests build browser --suite browser
 part "real programs" traffic with build sh tests/traffic/run.sh --size=128 2
+part "examples in front of real servers" real with build sh tests/real/run.sh
 part "balancing bars" balance with build sh tests/traffic/balance.sh
 part "fail-over of databases" failover with build sh tests/traffic/failover.sh
 collect "trees of Debian" trees

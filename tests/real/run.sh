@@ -1,0 +1,51 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# run.sh - the example configurations in front of real servers: Patroni, MariaDB, RabbitMQ, Redis with
+# Sentinel, Postfix, Dovecot, OpenSSH.
+#
+#   sh tests/real/run.sh [WORDS OF PYTEST...]      for example: -k redis
+#
+# Servers that are not installed are fetched from Debian's archive once and unpacked into build/real; nothing
+# is installed. They run as nobody. As root, the run has its own network, processes and mounts, all of which
+# end with it. Needs a built build/src/weir (or WEIR_BIN), and what sh tests/run.sh installs. The last line is
+# `N passed, N failed, N skipped`.
+
+root=$(CDPATH= cd -- "$(dirname -- "$0")/../.." && pwd)
+. "$root/tests/lib.sh"
+leave_bare_chroot "$0" "$@"
+
+WEIR_REAL=$root/build/real
+mkdir -p "$WEIR_REAL/tmp"
+export WEIR_REAL
+"$PYTHON" "$root/tests/real/trees.py"
+
+# $1: the folder to work in; the others are for pytest.
+# shellcheck disable=SC2016  # the inner shell expands it
+tests='cd "$0" || exit 1
+    WEIR_REAL=$1 TMPDIR=$1/tmp
+    export WEIR_REAL TMPDIR
+    shift
+    exec timeout --foreground --kill-after=10 480 /usr/bin/python3 -m pytest -p no:cacheprovider -q -ra \
+        -n 8 --dist load -W ignore::pytest.PytestAssertRewriteWarning --durations=0 --durations-min=1 \
+        --basetemp="$TMPDIR/pytest" -c tests/real/pytest.ini "$@" tests/real'
+
+# The servers run as nobody, who may not be able to enter the build folder under its own name.
+# shellcheck disable=SC2016  # the inner shell expands it
+alone='ip link set lo up && mount --make-rprivate / && mkdir -p /tmp/weir-real &&
+    mount --bind "$WEIR_REAL" /tmp/weir-real && exec sh -c "$@"'
+
+log=$WEIR_REAL/pytest.log
+if [ "$(id -u)" = 0 ] && unshare --net --mount --pid --fork --mount-proc --kill-child true 2>/dev/null; then
+    unshare --net --mount --pid --fork --mount-proc --kill-child sh -c "$alone" sh \
+        "$tests" "$root" /tmp/weir-real "$@" >"$log" 2>&1 </dev/null
+    code=$?
+    rmdir /tmp/weir-real 2>/dev/null
+else
+    sh -c "$tests" "$root" "$WEIR_REAL" "$@" >"$log" 2>&1 </dev/null
+    code=$?
+fi
+cat "$log"
+[ $code != 5 ] || code=0
+count_pytest "$log"
+exit $code
