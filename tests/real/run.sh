@@ -30,10 +30,13 @@ tests='cd "$0" || exit 1
         -n 8 --dist load -W ignore::pytest.PytestAssertRewriteWarning --durations=0 --durations-min=1 \
         --basetemp="$TMPDIR/pytest" -c tests/real/pytest.ini "$@" tests/real'
 
-# The servers run as nobody, who may not be able to enter the build folder under its own name.
+# The servers run as nobody, who may not be able to enter the build folder under its own name. This shell is
+# the init of the run: it stays, and reaps the processes whose parents have ended.
 # shellcheck disable=SC2016  # the inner shell expands it
 alone='ip link set lo up && mount --make-rprivate / && mkdir -p /tmp/weir-real &&
-    mount --bind "$WEIR_REAL" /tmp/weir-real && exec sh -c "$@"'
+    mount --bind "$WEIR_REAL" /tmp/weir-real || exit 1
+    sh -c "$@"
+    exit $?'
 
 log=$WEIR_REAL/pytest.log
 if [ "$(id -u)" = 0 ] && unshare --net --mount --pid --fork --mount-proc --kill-child true 2>/dev/null; then

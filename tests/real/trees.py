@@ -22,12 +22,12 @@ PACKAGES = {
     "redis": ["redis-server", "redis-tools"],
     "haproxy": ["haproxy"],
     "patroni": ["patroni", "etcd-server", "python3-etcd", "postgresql"],
-    "mariadb": ["mariadb-server-core", "mariadb-client-core", "galera-4", "rsync", "libnss-wrapper"],
+    "mariadb": ["mariadb-server", "galera-4", "rsync"],
     "rabbitmq": ["rabbitmq-server"],
     "mail": ["postfix", "dovecot-imapd"],
 }
 # Of the dependencies of a package, those that no test needs; perl is large, and serves scripts only.
-UNWANTED = re.compile(r"perl|^lib(dbi|config-inifiles)-|^(logrotate|cpio|init-system-helpers|systemd.*)$")
+UNWANTED = re.compile(r"perl|^lib(dbi|config-inifiles)-|^(gawk|libsigsegv2|logrotate|cpio|systemd.*)$")
 
 
 class Failed(Exception):
