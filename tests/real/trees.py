@@ -23,7 +23,7 @@ PACKAGES = {
     "haproxy": ["haproxy"],
     "patroni": ["patroni", "etcd-server", "python3-etcd", "postgresql"],
     "mariadb": ["mariadb-server", "galera-4", "rsync"],
-    "rabbitmq": ["rabbitmq-server"],
+    "rabbitmq": ["rabbitmq-server", "python3-pika"],
     "mail": ["postfix", "dovecot-imapd"],
 }
 # Of the dependencies of a package, those that no test needs; perl is large, and serves scripts only.
