@@ -37,8 +37,7 @@ wsrep_node_address = {host}:{group}
 wsrep_sst_receive_address = {host}:{transfer}
 wsrep_sst_method = rsync
 wsrep_provider_options = "gmcast.listen_addr=tcp://{host}:{group};ist.recv_addr={host}:{increments};\
-gcache.size=8M;evs.suspect_timeout=PT1S;evs.inactive_timeout=PT3S;evs.inactive_check_period=PT0.2S;\
-evs.keepalive_period=PT0.2S"
+gcache.size=8M;evs.suspect_timeout=PT3S;evs.inactive_timeout=PT10S;evs.keepalive_period=PT0.5S"
 """
 
 
@@ -133,13 +132,22 @@ class ClusterCheck(threading.Thread):
         self.socket.close()
 
 
+def ask(port, text, host="127.0.0.1"):
+    client = Client(port, host)
+    try:
+        return client.ask(text)
+    finally:
+        client.close()
+
+
 class Galera:
-    def __init__(self, servers):
+    def __init__(self, servers, hosts=HOSTS):
+        """With one host, MariaDB alone."""
         self.servers = servers
         self.port, self.check_port, group, increments, transfer = ports(5)
         base = os.path.dirname(os.path.dirname(os.path.realpath(servers.program("mariadbd"))))
         self.children, self.checks = {}, []
-        for host in HOSTS:
+        for host in hosts:
             folder = servers.make_folder(self.name(host))
             servers.make_folder(self.name(host), "data")
             servers.write(f"{self.name(host)}.cnf", NODE.format(
@@ -147,10 +155,10 @@ class Galera:
                 transfer=transfer, hosts=",".join(f"{h}:{group}" for h in HOSTS),
                 provider=servers.tree.library("libgalera_smm.so")))
         self.set_up(base)
-        for host in HOSTS:
+        for host in hosts:
             self.start(host, *(["--wsrep-new-cluster"] if host == HOSTS[0] else []))
             self.checks.append(ClusterCheck(host, self.check_port, self.port))
-        self.wait_synced(HOSTS)
+        self.wait_synced(hosts)
 
     @staticmethod
     def name(host):

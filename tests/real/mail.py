@@ -110,6 +110,7 @@ service imap-login {{
 
 class Mail:
     def __init__(self, servers):
+        own_root.need_root()
         self.servers = servers
         self.smtp, self.submission, self.imap = ports(3)
         self.etc = os.path.join(servers.folder, "etc")

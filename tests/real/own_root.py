@@ -44,10 +44,13 @@ def launch(tree, etc, words, out):
     return child
 
 
-def need(tree, etc):
-    """Skips the test where there is no such namespace, with the reason."""
+def need_root():
     if os.geteuid() != 0:
         pytest.skip("not root: no user namespace with several users")
+
+
+def need(tree, etc):
+    """Skips the test where there is no such namespace, with the reason."""
     child = launch(tree, etc, ["true"], subprocess.PIPE)
     said, _ = child.communicate()
     if child.returncode != 0:

@@ -8,7 +8,7 @@ import socket
 import struct
 
 from harness.timing import wait_until
-from servers import SLOW, ports, wait_for_port
+from servers import SLOW, answers, ports, wait_for_port
 from writer import PATIENCE
 
 HOSTS = [f"127.0.0.{n}" for n in (11, 12, 13)]
@@ -114,6 +114,7 @@ class Patroni:
         """The machine of the primary loses power: Patroni and PostgreSQL die."""
         old = self.primary()
         self.servers.kill(self.members[old])
+        assert not answers(self.port, old)
         return old
 
 

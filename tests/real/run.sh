@@ -33,17 +33,18 @@ tests='cd "$0" || exit 1
 # The servers run as nobody, who may not be able to enter the build folder under its own name. This shell is
 # the init of the run: it stays, and reaps the processes whose parents have ended.
 # shellcheck disable=SC2016  # the inner shell expands it
-alone='ip link set lo up && mount --make-rprivate / && mkdir -p /tmp/weir-real &&
-    mount --bind "$WEIR_REAL" /tmp/weir-real || exit 1
+alone='ip link set lo up && mount --make-rprivate / && mount --bind "$WEIR_REAL" "$3" || exit 1
     sh -c "$@"
     exit $?'
 
 log=$WEIR_REAL/pytest.log
 if [ "$(id -u)" = 0 ] && unshare --net --mount --pid --fork --mount-proc --kill-child true 2>/dev/null; then
+    here=$(mktemp -d /tmp/weir.XXXXXX)
+    chmod 755 "$here"
     unshare --net --mount --pid --fork --mount-proc --kill-child sh -c "$alone" sh \
-        "$tests" "$root" /tmp/weir-real "$@" >"$log" 2>&1 </dev/null
+        "$tests" "$root" "$here" "$@" >"$log" 2>&1 </dev/null
     code=$?
-    rmdir /tmp/weir-real 2>/dev/null
+    rmdir "$here"
 else
     sh -c "$tests" "$root" "$WEIR_REAL" "$@" >"$log" 2>&1 </dev/null
     code=$?

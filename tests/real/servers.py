@@ -8,6 +8,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 
 import pytest
 
@@ -21,22 +22,22 @@ SLOW = 5 * PATIENCE
 
 
 def nobody():
-    """The words that start a program without root's rights, and whose rights it has."""
+    """The words that start a program without root's rights, and the user and group that it has then."""
     if os.geteuid() != 0:
-        return [], pwd.getpwuid(os.geteuid())
+        return [], os.geteuid(), os.getegid()
     user = pwd.getpwnam("nobody")
     return ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups", "--no-new-privs",
-            "--inh-caps=-all"], user
+            "--inh-caps=-all"], user.pw_uid, user.pw_gid
 
 
 class Servers:
     def __init__(self, tree, folder):
         self.tree = tree
         self.folder = folder
-        self.prefix, self.user = nobody()
+        self.prefix, self.user, self.group = nobody()
         self.children = []
-        with contextlib.suppress(PermissionError):
-            os.chmod(folder, 0o755)
+        self.marks = {}
+        self.temporary = self.give(tempfile.mkdtemp(prefix="tmp", dir=folder))
 
     def program(self, name):
         try:
@@ -47,7 +48,7 @@ class Servers:
     def give(self, path):
         """Makes a file or a folder the servers' own."""
         os.chmod(path, 0o700 if os.path.isdir(path) else 0o600)
-        shutil.chown(path, self.user.pw_uid, self.user.pw_gid)
+        shutil.chown(path, self.user, self.group)
         return path
 
     def make_folder(self, *names):
@@ -62,7 +63,7 @@ class Servers:
         return self.give(path)
 
     def environment(self, **more):
-        return {**self.tree.environment, "HOME": self.folder, **more}
+        return {**self.tree.environment, "HOME": self.folder, "TMPDIR": self.temporary, **more}
 
     def run(self, *words, said="", cwd="/", patience=SLOW, check=True, **environment):
         """A program of the tree that ends by itself; what it prints."""
@@ -74,13 +75,16 @@ class Servers:
         return got.stdout if check else got
 
     def start(self, name, *words, prefix=None, **environment):
-        """A server in its own process group; its output goes to the file NAME.log."""
+        """A server in its own session; its output goes to the file NAME.log."""
         program = words[0] if "/" in words[0] else self.program(words[0])
+        mark = f"{self.folder}/{name}/{len(self.children)}"
         with open(self.log_path(name), "ab") as out:
             child = subprocess.Popen([*(self.prefix if prefix is None else prefix), program, *words[1:]],
                                      stdin=subprocess.DEVNULL, stdout=out, stderr=out, cwd="/",
-                                     env=self.environment(**environment), start_new_session=True)
+                                     env=self.environment(WEIR_REAL_SERVER=mark, **environment),
+                                     start_new_session=True)
         self.children.append(child)
+        self.marks[child.pid] = f"WEIR_REAL_SERVER={mark}".encode()
         return child
 
     def log_path(self, name):
@@ -90,23 +94,17 @@ class Servers:
         with open(self.log_path(name), encoding="utf-8", errors="replace") as f:
             return f.read()[-3000:]
 
-    @staticmethod
-    def kill(child):
-        """As if the machine had lost power: the process dies with all that it has started. It is stopped
-        first, so that it starts nothing meanwhile."""
-        if child.poll() is not None:
-            return
-        family = []
-        found = [child.pid]
-        while found:
-            for pid in found:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGSTOP)
-            family += found
-            found = [pid for pid in descendants(child.pid) if pid not in family]
-        for pid in family:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+    def kill(self, child):
+        """As if the machine had lost power: the process dies with all that it has started. All are stopped
+        first, so that they start nothing meanwhile."""
+        stopped = set()
+        while True:
+            found = family(child, self.marks.get(child.pid)) - stopped
+            if not found:
+                break
+            send(signal.SIGSTOP, found)
+            stopped |= found
+        send(signal.SIGKILL, stopped)
         child.wait(PATIENCE)
 
     def close(self):
@@ -115,26 +113,32 @@ class Servers:
             self.kill(child)
 
 
-def descendants(pid):
-    """The processes that it has started, and those that these have started."""
-    parents = {}
-    for name in filter(str.isdigit, os.listdir("/proc")):
-        with contextlib.suppress(OSError), \
-                open(f"/proc/{name}/stat", encoding="utf-8", errors="replace") as f:
-            parents.setdefault(int(f.read().rpartition(")")[2].split()[1]), []).append(int(name))
-    found, waiting = [], [pid]
-    while waiting:
-        below = parents.get(waiting.pop(), [])
-        found += below
-        waiting += below
-    return found
+def send(number, pids):
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, number)
 
 
-def answers(port):
+def family(child, mark):
+    """The process and those with its mark in their environment, because a daemon leaves its parent; and all
+    that these have started, because PostgreSQL writes over its environment."""
+    below, found = {}, [] if child.poll() is not None else [child.pid]
+    for pid in map(int, filter(str.isdigit, os.listdir("/proc"))):
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/stat", "rb") as f:
+            below.setdefault(int(f.read().rpartition(b")")[2].split()[1]), []).append(pid)
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/environ", "rb") as f:
+            if mark and mark in f.read().split(b"\0"):
+                found.append(pid)
+    for pid in found:
+        found += [one for one in below.get(pid, []) if one not in found]
+    return set(found)
+
+
+def answers(port, host="127.0.0.1"):
     """Does somebody listen there?"""
     with socket.socket() as s:
         s.settimeout(1)
-        return s.connect_ex(("127.0.0.1", port)) == 0
+        return s.connect_ex((host, port)) == 0
 
 
 def wait_for_port(port, servers, name, child=None):

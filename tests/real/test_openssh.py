@@ -33,13 +33,12 @@ class Ssh:
     def __init__(self, servers):
         self.servers = servers
         self.home = servers.make_folder("home")
-        user = servers.user
         for name in ("key", "host_key"):
             path = os.path.join(self.home, name)
             servers.run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", path)
         passwd = servers.write("passwd", f"root:x:0:0::/:/bin/sh\n"
-                               f"weir-test:x:{user.pw_uid}:{user.pw_gid}::{self.home}:/bin/sh\n")
-        group = servers.write("group", f"weir-test:x:{user.pw_gid}:\n")
+                               f"weir-test:x:{servers.user}:{servers.group}::{self.home}:/bin/sh\n")
+        group = servers.write("group", f"weir-test:x:{servers.group}:\n")
         for path in (passwd, group):
             os.chmod(path, 0o644)
         self.names = {"LD_PRELOAD": servers.tree.library("libnss_wrapper.so"), "NSS_WRAPPER_PASSWD": passwd,

@@ -72,14 +72,40 @@ def unpack(tree):
     os.rename(unfinished, target)
 
 
-def fetch(name):
-    """None, or why there is no tree."""
+def missing(name):
+    """Why there is no tree, or None."""
     if os.path.isdir(os.path.join(FOLDER, name)):
         return None
     try:
-        if not shutil.which("apt-get"):
-            raise Failed("no apt-get: this is not Debian")
-        unpack(name)
+        with open(os.path.join(FOLDER, name + ".why"), encoding="utf-8") as f:
+            return f.read()
+    except FileNotFoundError:
+        return "not yet: run sh tests/real/run.sh"
+
+
+def fetch(names):
+    """Fetches what is missing. Nothing more is tried after a failure that an update does not mend."""
+    given_up = None if shutil.which("apt-get") else "no apt-get: this is not Debian"
+    os.makedirs(FOLDER, exist_ok=True)
+    for name in names:
+        if os.path.isdir(os.path.join(FOLDER, name)):
+            continue
+        given_up = given_up or attempt(name)
+        if given_up:
+            with open(os.path.join(FOLDER, name + ".why"), "w", encoding="utf-8") as f:
+                f.write(given_up)
+
+
+def attempt(name):
+    """None, or why there is no tree. The list of packages may be old, or missing."""
+    try:
+        try:
+            unpack(name)
+        except (Failed, IndexError):
+            if os.geteuid() != 0:
+                raise
+            apt("update")
+            unpack(name)
         return None
     except (Failed, OSError, IndexError, subprocess.SubprocessError) as e:
         return str(e)
@@ -122,8 +148,9 @@ class Tree:
 
 def main():
     names = sys.argv[1:] or list(PACKAGES)
+    fetch(names)
     for name in names:
-        why = fetch(name)
+        why = missing(name)
         if why:
             print(f"{name} cannot be fetched: {why}")
 
