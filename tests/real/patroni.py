@@ -114,7 +114,7 @@ class Patroni:
         """The machine of the primary loses power: Patroni and PostgreSQL die."""
         old = self.primary()
         self.servers.kill(self.members[old])
-        assert not answers(self.port, old)
+        wait_until(lambda: not answers(self.port, old), "PostgreSQL is dead", 2)
         return old
 
 
