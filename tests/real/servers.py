@@ -149,7 +149,7 @@ def wait_for_port(port, servers, name, child=None):
 
 
 def ports(count):
-    """Below the range from which the kernel takes ports for clients, where a namespace is our own."""
+    """Free at this moment; in a namespace of our own, only another test could take them."""
     return free_ports(count)
 
 
