@@ -24,7 +24,7 @@ enum config_send_proxy probe_header(const struct server *s)
 	case CONFIG_CHECK_PROXY_V2:
 		return CONFIG_SEND_PROXY_V2;
 	}
-	if (c->port != 0 || s->config->check_port != 0)
+	if (c->port != 0 || s->config->check_port != 0 || s->config->check_addr.len != 0)
 		return CONFIG_SEND_PROXY_OFF;
 	return s->config->send_proxy;
 }

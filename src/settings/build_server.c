@@ -196,5 +196,6 @@ void build_finish_servers(struct arena *a, struct proxy *p)
 			p->servers[i].check_agent = p->set.check_agent;
 		if (!has_word(a, p, i, "send-proxy"))
 			p->servers[i].send_proxy = p->set.send_proxy;
+		setting_set_family(&p->servers[i], p->set.resolve_family);
 	}
 }
