@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build/package"
 # What the binary itself names; libmicrohttpd of Debian brings a library for TLS, which is not used.
 LIBRARIES = {"libc.so.6", "libev.so.4", "libinih.so.1", "libm.so.6", "liburing.so.2", "libmicrohttpd.so.12",
-             "libcares.so.2", "libssl.so.3", "libcrypto.so.3"}
+             "libcares.so.2", "libssl.so.3", "libcrypto.so.3", "libcrypt.so.1"}
 TREE = {
     "etc/weir/weir.ini", "usr/bin/weir", "usr/lib/systemd/system/weir.service",
     "usr/lib/sysusers.d/weir.conf", "usr/lib/tmpfiles.d/weir.conf",
