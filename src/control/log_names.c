@@ -12,7 +12,7 @@
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
 #include "weir/base/log.h"
-#include "weir/names/name_watch.h"
+#include "weir/names/name_choice.h"
 
 #define RETRY_S 1.
 /* A name that no longer resolves: a syslog daemon that does not answer loses no more than one without an
@@ -28,23 +28,6 @@ struct log_name {
 	bool met;		   /* its target is still there */
 };
 
-/* The address in use if the name still has it, else the first IPv4 one of the answer, else its first. */
-static const struct addr *choose(const struct log_name *l, const struct name_address *list, size_t count)
-{
-	const struct name_address *best = &list[0];
-
-	for (size_t i = 0; i < count; i++) {
-		const bool four = list[i].addr.sa.sa_family == AF_INET;
-		const bool best_four = best->addr.sa.sa_family == AF_INET;
-
-		if (l->now.len != 0 && addr_equal(&list[i].addr, &l->now))
-			return &list[i].addr;
-		if (four != best_four ? four : list[i].rank < best->rank)
-			best = &list[i];
-	}
-	return &best->addr;
-}
-
 static void tell_failure(const struct log_name *l)
 {
 	char name[ADDR_TEXT_MAX];
@@ -58,7 +41,7 @@ static void use(struct log_name *l, const struct addr *a)
 {
 	char name[ADDR_TEXT_MAX], address[ADDR_TEXT_MAX];
 
-	if (l->now.len != 0 && addr_equal(a, &l->now))
+	if (a == &l->now)
 		return;
 	l->now = *a;
 	logwriter_set_address(l->outlet, a);
@@ -74,7 +57,7 @@ static void on_answer(void *arg, enum name_outcome outcome, const struct name_ad
 	if (l->failures == 1)
 		tell_failure(l);
 	if (count > 0)
-		use(l, choose(l, list, count));
+		use(l, name_choice_of(list, count, l->now.len != 0 ? &l->now : NULL));
 }
 
 static void drop(struct log_name *l)

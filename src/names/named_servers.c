@@ -13,6 +13,7 @@
 #include "weir/base/clock.h"
 #include "weir/base/list.h"
 #include "weir/config/same.h"
+#include "weir/names/name_choice.h"
 #include "resolver_parts.h"
 
 /* Addresses of one name among which a server changes; those beyond are used only once these have gone. */
@@ -239,44 +240,16 @@ void named_servers_end(struct resolver *r)
 
 /* ---- answers ---- */
 
-/* IPv4 comes first, and then what the answer has first. Both are of one list. */
-static bool is_better(const struct name_address *a, const struct name_address *b)
-{
-	const bool is_ip4 = a->addr.sa.sa_family == AF_INET;
-
-	if (is_ip4 != (b->addr.sa.sa_family == AF_INET))
-		return is_ip4;
-	return a->rank != b->rank ? a->rank < b->rank : a < b;
-}
-
-/* The best of the list below `than`; NULL = there is none. */
-static const struct name_address *next_best(const struct name_address *list, size_t count,
-					    const struct name_address *than)
-{
-	const struct name_address *best = NULL;
-
-	for (size_t i = 0; i < count; i++)
-		if ((than == NULL || is_better(than, &list[i])) &&
-		    (best == NULL || is_better(&list[i], best)))
-			best = &list[i];
-	return best;
-}
-
-/* Keeps the best of an answer to choose from, and returns the address to use: the current one if the name
- * still has it, else the best. */
+/* Keeps the best of an answer to choose from, and returns the address to use. */
 static const struct addr *choose(struct name *n, const struct name_address *list, size_t count)
 {
-	const struct addr *now = server_found_addr(n->server), *use = NULL;
 	const struct name_address *a = NULL;
 	size_t kept = 0;
 
-	check(count > 0);
-	for (size_t i = 0; i < count && use == NULL; i++)
-		use = now != NULL && addr_equal(&list[i].addr, now) ? now : NULL;
-	while (kept < NAME_CHOICES && (a = next_best(list, count, a)) != NULL)
+	while (kept < NAME_CHOICES && (a = name_choice_next(list, count, a)) != NULL)
 		n->list[kept++] = a->addr;
 	set_count(n, kept);
-	return use != NULL ? use : &n->list[0];
+	return name_choice_of(list, count, server_found_addr(n->server));
 }
 
 enum kind { KIND_MEMORY, KIND_ADDRESS };
