@@ -6,21 +6,12 @@
  */
 #include "weir/base/keyed_hash.h"
 
-#include <string.h>
-#include <sys/random.h>
-
-#include "weir/base/clock.h"
+#include "weir/base/check.h"
+#include "weir/base/seed.h"
 
 void keyed_hash_new_key(struct keyed_hash_key *key)
 {
-	memset(key, 0, sizeof(*key));
-	if (getrandom(key->half, sizeof(key->half), GRND_NONBLOCK) == (ssize_t)sizeof(key->half))
-		return;
-	/* A remote attacker cannot guess the address of our memory. */
-	key->half[0] = (uint64_t)clock_wall_ns() * 0x9e3779b97f4a7c15u;
-	key->half[1] = (uint64_t)(uintptr_t)key * 0xbf58476d1ce4e5b9u;
-	key->half[2] = (uint64_t)clock_mono_ns() * 0x94d049bb133111ebu;
-	key->half[3] = key->half[0] ^ key->half[1];
+	seed_make(key->half, ARRAY_LEN(key->half));
 }
 
 static uint64_t rotate(uint64_t x, unsigned bits)

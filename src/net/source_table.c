@@ -9,10 +9,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "weir/base/check.h"
-#include "weir/base/clock.h"
+#include "weir/base/seed.h"
 #include "weir/base/spinlock.h"
 
 /* The number of chains: with half a million sources each has 8 entries. Their memory is touched only as it is
@@ -47,17 +46,6 @@ struct source_table {
 	uint64_t seed[3];
 };
 
-static void make_seed(struct source_table *t)
-{
-	if (getrandom(t->seed, sizeof(t->seed), GRND_NONBLOCK) == (ssize_t)sizeof(t->seed))
-		return;
-	/* Early after boot there may be no entropy. A remote attacker cannot guess the address of our
-	 * memory. */
-	t->seed[0] = (uint64_t)clock_wall_ns() * 0x9e3779b97f4a7c15u;
-	t->seed[1] = (uint64_t)(uintptr_t)t * 0xbf58476d1ce4e5b9u;
-	t->seed[2] = (uint64_t)clock_mono_ns() * 0x94d049bb133111ebu;
-}
-
 struct source_table *source_table_new(void)
 {
 	struct source_table *t = aligned_alloc(64, (sizeof(*t) + 63) / 64 * 64);
@@ -71,7 +59,7 @@ struct source_table *source_table_new(void)
 	}
 	for (unsigned i = 0; i < SOURCE_LOCKS; i++)
 		spinlock_init(&t->locks[i].lock);
-	make_seed(t);
+	seed_make(t->seed, ARRAY_LEN(t->seed));
 	return t;
 }
 

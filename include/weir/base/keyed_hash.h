@@ -20,7 +20,7 @@ struct keyed_hash {
 	uint64_t half[2];
 };
 
-/* A random key; early after boot, when there is no entropy, one that a remote attacker cannot guess. */
+/* A random key: seed.h. */
 void keyed_hash_new_key(struct keyed_hash_key *key);
 /* SipHash-2-4 with the key `half`. */
 uint64_t keyed_hash_sip(const uint64_t half[static 2], const void *bytes, size_t len);
