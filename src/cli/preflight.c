@@ -17,7 +17,6 @@
 #include "weir/host/privileges.h"
 #include "weir/host/socket_preflight.h"
 #include "weir/io/uring.h"
-#include "weir/names/resolver.h"
 #include "weir/names/set_watch.h"
 #include "terminal.h"
 
@@ -127,22 +126,18 @@ static void preflight_driver(struct preflight *p)
 		preflight_fail(p, line, "%u worker%s: %s", workers, workers == 1 ? "" : "s", why);
 }
 
-/* Servers from SRV records, and `resolver = dns`, need a weir with c-ares. */
 static void preflight_resolver(struct preflight *p)
 {
-	const struct config_global *g = &p->config->global;
-	const bool no_dns = g->resolver == CONFIG_RESOLVER_DNS && !resolver_has_dns();
 	struct preflight_line *line;
 	char why[LOG_RECORD_MAX];
 
-	if (set_watches_validate(p->config, why, sizeof(why)) == 0 && !no_dns)
+	if (set_watches_validate(p->config, why, sizeof(why)) == 0)
 		return;
 	line = preflight_add(p, "resolver");
 	if (line == NULL)
 		return;
 	(void)snprintf(line->name, sizeof(line->name), "global"); /* fits */
-	preflight_fail(p, line, "%s",
-		       no_dns ? "this weir was built without c-ares: write resolver = auto" : why);
+	preflight_fail(p, line, "%s", why);
 }
 
 enum exit_code preflight_run(const struct cli_args *a, const struct config *c)

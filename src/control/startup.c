@@ -322,18 +322,11 @@ static enum exit_code reserve_for_control(struct daemon *d)
 
 static enum exit_code validate_resolver(struct daemon *d)
 {
-	const struct config_global *g = &d->config->global;
 	char why[LOG_RECORD_MAX];
 
 	if (set_watches_validate(d->config, why, sizeof(why)) != 0)
 		return daemon_fail(d, EXIT_ENVIRONMENT, "%s", why);
-	if (resolver_has_dns())
-		return EXIT_FINE;
-	if (g->resolver == CONFIG_RESOLVER_DNS)
-		return daemon_fail(d, EXIT_ENVIRONMENT,
-				   "resolver = dns cannot be used: this weir was built without c-ares; write "
-				   "resolver = auto, or build it with -Ddns=enabled");
-	if (g->resolvers.count > 0)
+	if (!resolver_has_dns() && d->config->global.resolvers.count > 0)
 		log_line(LOG_LEVEL_WARNING,
 			 "'resolvers' has no effect: this weir was built without c-ares, and the system's "
 			 "resolver uses /etc/resolv.conf");

@@ -174,7 +174,11 @@ int set_watches_validate(const struct config *c, char *why, size_t room)
 				       set_watches_advice(-ENOSYS)); /* may be truncated */
 			return -ENOSYS;
 		}
-	return 0;
+	if (resolver_has_dns() || c->global.resolver != CONFIG_RESOLVER_DNS)
+		return 0;
+	(void)snprintf(why, room, "resolver = dns cannot be used: this weir was built without c-ares; write "
+				  "resolver = auto, or build it with -Ddns=enabled"); /* likewise */
+	return -ENOSYS;
 }
 
 int set_watches_init(struct set_watches *w, struct resolver *r, struct server_updates *u)

@@ -100,10 +100,7 @@ int work_prepare_services(struct work *w)
 	const struct services n = count(w->plan);
 	int err;
 
-	if (w->plan->next->global.resolver == CONFIG_RESOLVER_DNS && !resolver_has_dns())
-		return work_refuse(w, -ENOSYS, "resolver = dns needs a weir that was built with c-ares");
 	err = prober_prepare(w->parts->prober, n.checks);
-
 	if (err)
 		return work_refuse(w, err, "cannot check %zu more servers", n.checks);
 	work_add(w, &probes)->count = n.checks;

@@ -21,7 +21,8 @@ struct set_watches {
 	bool watching;
 };
 
-/* Can all sets of `c` be watched by this daemon? 0; or -ENOSYS with `why`: which cannot, and what to do. */
+/* Can this daemon resolve names as `c` says, and watch all its sets? 0; or -ENOSYS with `why`: what it cannot
+ * do, and what to do about it. */
 int set_watches_validate(const struct config *c, char *why, size_t room);
 
 /* Watches all sets of `u` from now on. 0 or -errno. Stop it in any case. */
