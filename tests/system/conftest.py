@@ -15,6 +15,7 @@ import pytest
 
 from harness import daemon as daemons
 from harness import driver, final_check, netns, peer, service, sut
+from harness.checked import Agent
 from harness.programs import Programs
 from harness.stage import Stage, next_conn
 
@@ -155,6 +156,20 @@ def services():
 
     def start(talk=None, **kw):
         running.append(service.Service(talk, **kw))
+        return running[-1]
+
+    yield start
+    for one in running:
+        one.close()
+
+
+@pytest.fixture
+def agents():
+    """agents(answer): an agent of servers. Name it before `weir`: it ends after the daemon then."""
+    running = []
+
+    def start(answer=b"\n", **kw):
+        running.append(Agent(answer, **kw))
         return running[-1]
 
     yield start

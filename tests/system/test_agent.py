@@ -8,25 +8,11 @@ import time
 import pytest
 
 from harness import trace
-from harness.checked import Agent, Haproxy, lasting, row_of, rows, wait_row
+from harness.checked import Haproxy, lasting, row_of, rows, wait_row
 from harness.service import Service
 from harness.timing import stays, wait_until
 
 EVERY = "100ms"
-
-
-@pytest.fixture
-def agents():
-    """agents(answer): an agent. Name it before `weir`: it ends after the daemon then."""
-    running = []
-
-    def start(answer=b"\n", **kw):
-        running.append(Agent(answer, **kw))
-        return running[-1]
-
-    yield start
-    for one in running:
-        one.close()
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from harness import driver
-from harness.checked import Agent, lasting
+from harness.checked import lasting
 from harness.daemon import BINARY
 from harness.member import HOSTS, Client, Members
 from harness.name_server import NameServer, srv
@@ -47,20 +47,6 @@ def members():
     all_of_them = Members()
     yield all_of_them
     all_of_them.close()
-
-
-@pytest.fixture
-def agents():
-    """Before `weir`: an agent ends after the daemon."""
-    running = []
-
-    def start(answer):
-        running.append(Agent(answer))
-        return running[-1]
-
-    yield start
-    for one in running:
-        one.close()
 
 
 class Names:
