@@ -38,7 +38,7 @@ import time
 
 import storm
 from storm import Clients, Failed, GROWTH_KB, REST_S, START_S
-from storm import answers, family, fds, free_ports, memory_kb, wait_for
+from storm import answers, family, fds, free_ports, memory_kb, save, tell, wait_for
 
 ANSWER_S = 20           # for an answer of the proxy, and for the end of a session that is shut down
 HELD = 2                # connections with each server that is shut down
@@ -452,15 +452,8 @@ def main():
         shutil.rmtree(folder, ignore_errors=True)
     figures = summary(args, seen)
     print(json.dumps(figures, indent=1))
-    if args.out:
-        with open(args.out, "w", encoding="utf-8") as stream:
-            json.dump(figures, stream, indent=1)
-            stream.write("\n")
-    bars = list(bars_of(args, seen))
-    for good, text in bars:
-        print("%-7s %s" % ("ok" if good else "NOT MET", text))
-    failed = sum(not good for good, _ in bars)
-    print("%d passed, %d failed" % (len(bars) - failed, failed))
+    save(figures, args.out)
+    failed = tell(bars_of(args, seen))
     return 1 if failed and args.product == "weir" else 0
 
 

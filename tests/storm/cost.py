@@ -28,7 +28,7 @@ import sys
 import tempfile
 import time
 
-from storm import Failed, START_S, free_ports, wait_for, answers
+from storm import Failed, START_S, answers, free_ports, save, tell, wait_for
 
 BACKENDS, SERVERS = 200, 5
 REPEATS = 10
@@ -294,15 +294,8 @@ def main():
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     print(json.dumps(figures, indent=1))
-    if args.json:
-        with open(args.json, "w", encoding="utf-8") as stream:
-            json.dump(figures, stream, indent=1)
-            stream.write("\n")
-    bars = list(bars_of(figures))
-    for good, text in bars:
-        print("%-7s %s" % ("ok" if good else "NOT MET", text))
-    failed = sum(not good for good, _ in bars)
-    print("%d passed, %d failed" % (len(bars) - failed, failed))
+    save(figures, args.json)
+    failed = tell(bars_of(figures))
     return 1 if failed else 0
 
 

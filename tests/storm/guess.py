@@ -20,7 +20,6 @@ import asyncio
 import base64
 import collections
 import http.client
-import json
 import multiprocessing
 import os
 import random
@@ -34,7 +33,7 @@ import time
 
 import cost
 from cost import summary
-from storm import Failed, free_ports, wait_for
+from storm import Failed, free_ports, save, tell, wait_for
 
 USERS = "weir:$2y$12$abcdefghijklmnopqrstuuYS6.zrse7z7/rYaBI5UCEGzEfxQI4OO\n"
 ADMIN_MS, HEALTHZ_MS = 100, 50
@@ -231,20 +230,12 @@ def main():
         return 2
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    if args.json:
-        with open(args.json, "w", encoding="utf-8") as stream:
-            json.dump(figures, stream, indent=1)
-            stream.write("\n")
-    passed = failed = 0
-    for met, text in bars_of(figures):
-        print("%s %s" % ("ok  " if met else "FAIL", text))
-        passed, failed = passed + met, failed + (not met)
+    save(figures, args.json)
     print("this program itself was up to %g ms late; answers over %d ms: %d of /healthz, %d of show info" % (
         max(figures[key]["own_most"] for key in ("healthz_ms", "admin_ms")), HEALTHZ_MS,
         figures["healthz_ms"]["over_50"], figures["admin_ms"]["over_50"]))
     print("CPU seconds by thread: %s" % figures["cpu_s"])
-    print("%d passed, %d failed" % (passed, failed))
-    return 1 if failed else 0
+    return 1 if tell(bars_of(figures)) else 0
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ import churn
 import storm
 from churn import Sampler, ask
 from storm import Clients, Failed, GROWTH_KB, REST_S, START_S
-from storm import answers, family, fds, free_ports, memory_kb, wait_for
+from storm import answers, family, fds, free_ports, memory_kb, save, tell, wait_for
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "system"))
 from harness.name_server import NameServer  # noqa: E402  pylint: disable=wrong-import-position
@@ -317,15 +317,8 @@ def main():
         shutil.rmtree(folder, ignore_errors=True)
     figures = summary(args, seen)
     print(json.dumps(figures, indent=1))
-    if args.out:
-        with open(args.out, "w", encoding="utf-8") as stream:
-            json.dump(figures, stream, indent=1)
-            stream.write("\n")
-    bars = list(bars_of(args, seen))
-    for good, text in bars:
-        print("%-7s %s" % ("ok" if good else "NOT MET", text))
-    failed = sum(not good for good, _ in bars)
-    print("%d passed, %d failed" % (len(bars) - failed, failed))
+    save(figures, args.out)
+    failed = tell(bars_of(args, seen))
     return 1 if failed else 0
 
 

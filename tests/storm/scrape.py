@@ -37,7 +37,7 @@ import time
 
 import cost
 from cost import ECHO_RATE, summary
-from storm import Clients, Failed, REST_S, START_S, answers, free_ports, wait_for
+from storm import Clients, Failed, REST_S, START_S, answers, free_ports, save, tell, wait_for
 
 BACKENDS, SERVERS = 10, 100
 REPEATS = 30
@@ -463,16 +463,8 @@ def main():
         return 2
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    if args.json:
-        with open(args.json, "w", encoding="utf-8") as stream:
-            json.dump(figures, stream, indent=1)
-            stream.write("\n")
-    passed = failed = 0
-    for met, text in bars_of(figures):
-        print("%s %s" % ("ok  " if met else "FAIL", text))
-        passed, failed = passed + met, failed + (not met)
-    print("%d passed, %d failed" % (passed, failed))
-    return 1 if failed else 0
+    save(figures, args.json)
+    return 1 if tell(bars_of(figures)) else 0
 
 
 if __name__ == "__main__":

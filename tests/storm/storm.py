@@ -371,6 +371,24 @@ def summary(proxy, args, seen, clients):
             "connects_slow": len(clients.slow), "failed_first": clients.failed[:5]}
 
 
+def save(figures, path):
+    """Writes them as JSON, if there is a path."""
+    if path:
+        with open(path, "w", encoding="utf-8") as stream:
+            json.dump(figures, stream, indent=1)
+            stream.write("\n")
+
+
+def tell(bars):
+    """Prints a line per bar, (met, text), and the total. Returns how many are not met."""
+    bars = list(bars)
+    for good, text in bars:
+        print("%-7s %s" % ("ok" if good else "NOT MET", text))
+    failed = sum(not good for good, _ in bars)
+    print("%d passed, %d failed" % (len(bars) - failed, failed))
+    return failed
+
+
 def run(args, folder):
     port, *servers = free_ports(5)
     program = args.build + "/tests/storm/storm_load"
@@ -431,15 +449,8 @@ def main():
         shutil.rmtree(folder, ignore_errors=True)
     figures = summary(proxy, args, seen, clients)
     print(json.dumps(figures, indent=1))
-    if args.json:
-        with open(args.json, "w", encoding="utf-8") as stream:
-            json.dump(figures, stream, indent=1)
-            stream.write("\n")
-    bars = list(bars_of(args, seen, clients, before, after))
-    for good, text in bars:
-        print("%-7s %s" % ("ok" if good else "NOT MET", text))
-    failed = sum(not good for good, _ in bars)
-    print("%d passed, %d failed" % (len(bars) - failed, failed))
+    save(figures, args.json)
+    failed = tell(bars_of(args, seen, clients, before, after))
     return 1 if failed and args.product == "weir" else 0
 
 
