@@ -185,7 +185,7 @@ mutants() {
     return $code
 }
 
-# Tests wait more than they compute (0.1 s of a second): eight at a time with two processors, one file per
+# Tests wait more than they compute, six seconds of seven: eight at a time with two processors, one file per
 # job. Under a sanitizer they compute more: four at a time.
 jobs=$((4 * $(nproc)))
 [ "$jobs" -le 8 ] || jobs=8

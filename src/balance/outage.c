@@ -151,8 +151,6 @@ static int64_t settle_one(struct outages *o, struct server *s, int64_t now_ns)
 		come_back(o, s, "no other server is up");
 	else if (address_of(s) != s->outage_address)
 		come_back(o, s, "its address has changed");
-	else
-		take_result(o, s, now_ns);
 	if (is_out(s) && !takes_clients(s))
 		withdraw(s);
 	if (!is_out(s) || !takes_clients(s) || trial_of(s) != SERVER_TRIAL_NONE)

@@ -320,7 +320,6 @@ enum probe_answer probe_hello_end(struct probe_hello *h)
 	const bool nothing = h->header_len == 0 && h->message_len == 0;
 
 	if (h->answer == PROBE_ANSWER_MORE)
-		settle(h, PROBE_ANSWER_BROKEN, nothing ? "connection closed without an answer"
-						       : "the answer ends too early");
+		settle(h, PROBE_ANSWER_BROKEN, probe_answer_cut(nothing));
 	return h->answer;
 }

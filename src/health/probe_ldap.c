@@ -243,8 +243,6 @@ enum probe_answer probe_ldap_end(struct probe_ldap *l)
 	if (l->answer != PROBE_ANSWER_MORE)
 		return l->answer;
 	l->answer = PROBE_ANSWER_BROKEN;
-	(void)snprintf(l->detail, sizeof(l->detail), "%s",
-		       l->len == 0 ? "connection closed without an answer"
-				   : "the answer ends too early"); /* fits */
+	(void)snprintf(l->detail, sizeof(l->detail), "%s", probe_answer_cut(l->len == 0)); /* fits */
 	return l->answer;
 }

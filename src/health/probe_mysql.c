@@ -292,7 +292,6 @@ enum probe_answer probe_mysql_end(struct probe_mysql *m)
 	const bool nothing = m->part == PROBE_MYSQL_PART_GREETING && m->head_len == 0;
 
 	if (m->answer == PROBE_ANSWER_MORE || m->answer == PROBE_ANSWER_ASK)
-		finish(m, PROBE_ANSWER_BROKEN,
-		       nothing ? "connection closed without an answer" : "the answer ends too early");
+		finish(m, PROBE_ANSWER_BROKEN, probe_answer_cut(nothing));
 	return m->answer;
 }

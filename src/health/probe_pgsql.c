@@ -317,7 +317,6 @@ enum probe_answer probe_pgsql_end(struct probe_pgsql *g)
 	const bool nothing = g->part == PROBE_PGSQL_PART_LOGIN && g->head_len == 0;
 
 	if (g->answer == PROBE_ANSWER_MORE || g->answer == PROBE_ANSWER_ASK)
-		finish(g, PROBE_ANSWER_BROKEN,
-		       nothing ? "connection closed without an answer" : "the answer ends too early");
+		finish(g, PROBE_ANSWER_BROKEN, probe_answer_cut(nothing));
 	return g->answer;
 }

@@ -217,8 +217,6 @@ enum probe_answer probe_redis_end(struct probe_redis *r)
 {
 	if (r->answer == PROBE_ANSWER_MORE)
 		finish(r, PROBE_ANSWER_BROKEN,
-		       r->part == PROBE_REDIS_PART_PONG && r->line_len == 0
-			       ? "connection closed without an answer"
-			       : "the answer ends too early");
+		       probe_answer_cut(r->part == PROBE_REDIS_PART_PONG && r->line_len == 0));
 	return r->answer;
 }

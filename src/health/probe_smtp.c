@@ -133,7 +133,6 @@ enum probe_answer probe_smtp_end(struct probe_smtp *m)
 	const bool nothing = m->line[0] == '\0'; /* no line has such a byte first */
 
 	if (m->answer == PROBE_ANSWER_MORE || m->answer == PROBE_ANSWER_ASK)
-		finish(m, PROBE_ANSWER_BROKEN,
-		       nothing ? "connection closed without an answer" : "the answer ends too early");
+		finish(m, PROBE_ANSWER_BROKEN, probe_answer_cut(nothing));
 	return m->answer;
 }

@@ -97,8 +97,7 @@ static inline bool log_target_is_absent(const struct log_target *t)
 	return t->kind == LOG_TARGET_SYSLOG && t->syslog.fd < 0;
 }
 /* A daemon that starts without its syslog runs anyway, but a mistyped address must be noticed. Says nothing
- * about a name. Call before
- * control has a ring: then the line goes to stderr whatever the targets are. */
+ * about a name. Call before control has a ring: then the line goes to stderr whatever the targets are. */
 void log_target_tell_absent(const struct log_target *t);
 /* What to wait for if log_target_flush() returns -EAGAIN. */
 static inline int log_target_fd(const struct log_target *t)
