@@ -35,7 +35,7 @@ clang_warnings() {
     apt_quietly install --no-install-recommends clang >build/log/clang-install.log 2>&1 || return 1
     clang --version | head -n 1
     CC=clang build_setup build-clang -Dwerror=true >build/log/clang.log 2>&1 &&
-        "$PYTHON" tests/warnings.py build-clang >>build/log/clang.log 2>&1 && return 0
+        "$PYTHON" tests/compiler_warnings.py build-clang >>build/log/clang.log 2>&1 && return 0
     tail -n 20 build/log/clang.log
     return 1
 }

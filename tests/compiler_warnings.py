@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""warnings.py BUILD - has the compiler of that build directory look for warnings, and make nothing.
+"""compiler_warnings.py BUILD - has the compiler of that build directory look for warnings, and make nothing.
 
 Much cheaper than a build. Warnings that depend on the optimization do not come. Prints what the compiler
 says, and how many files it read; exit code 1 if it refused one.
