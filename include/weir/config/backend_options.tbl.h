@@ -246,7 +246,7 @@ OPTION("role", IN_CHECK, IN_CHECK, OPT_CHECK_ROLE, OPT_HIDE_ZERO, "master|replic
 OPTION("sni", IN_CHECK, IN_CHECK, OPT_CHECK_SNI, 0, "NAME | IP", FIELD_CHECK(sni), NULL, 0, 0,
        "Name that a health check over TLS asks for, and that the certificate must have; if unset, 'host', "
        "else the server's own.",
-       "check = https GET / sni=api.example.com")
+       "check = tls sni=api.example.com")
 OPTION("alpn", IN_CHECK, IN_CHECK, OPT_CHECK_ALPN, 0, "PROTOCOL,...", FIELD_CHECK(alpn), NULL, 0, 0,
        "Protocols that a TLS health check offers; if unset, none.", "check = tls alpn=h2,http/1.1")
 OPTION("verify", IN_CHECK, IN_CHECK, OPT_CHECK_VERIFY, OPT_HIDE_ZERO, "system | none | FILE",
