@@ -30,7 +30,9 @@ def read_one(entry):
 
 def main():
     with open(os.path.join(sys.argv[1], "compile_commands.json"), encoding="utf-8") as stream:
-        entries = [entry for entry in json.load(stream) if entry["file"].endswith(".c")]
+        # Once is enough for a file that goes into several programs.
+        entries = list({entry["file"]: entry for entry in json.load(stream)
+                        if entry["file"].endswith(".c")}.values())
     made = [entry["file"] for entry in entries
             if not os.path.exists(os.path.join(entry["directory"], entry["file"]))]
     if made:

@@ -117,6 +117,19 @@ build() {
     build_setup "$@" && ninja -C "$1"
 }
 
+# build_for SUITES FOLDER OPTION...: weir, and of the tests only what these suites (words) need
+build_for() {
+    suites=$1
+    shift
+    # shellcheck disable=SC2046  # words
+    build_setup "$@" && ninja -C "$1" src/weir tests/storm/storm_load \
+        $(meson introspect "$1" --tests | "$PYTHON" -c '
+import json, os, sys
+folder, suites = os.path.realpath(sys.argv[1]) + "/", ["weir:" + word for word in sys.argv[2:]]
+print(*{word[len(folder):] for test in json.load(sys.stdin) if set(suites) & set(test["suite"])
+        for word in test["cmd"] if word.startswith(folder)})' "$1" $suites)
+}
+
 # meson_tests FOLDER NAME CHOICE...: runs `meson test` with CHOICE; NAME is the name of its log
 meson_tests() {
     where=$1
@@ -269,10 +282,12 @@ run_beside() {
     run_part plain-build build build-plain -Dio_uring=disabled -Dhttp=disabled -Ddns=disabled \
         -Dtls=disabled -Dcrypt=disabled -Dwerror=true -Dtests=false -Dbench=false
     # -g1: the lines, which the reports name, without the variables.
-    run_part asan-build build build-asan -Db_sanitize=address,undefined -Doptimization=1 -Dc_args=-g1
+    run_part asan-build \
+        build_for "unit live sim" build-asan -Db_sanitize=address,undefined -Doptimization=1 -Dc_args=-g1
     # The warnings of clang are errors. Plain char is unsigned on arm64.
     run_part tsan-build as_one_test compiled_by clang \
-        build build-tsan -Db_sanitize=thread -Db_lundef=false -Dwerror=true "-Dc_args=-funsigned-char -g1"
+        build_for "unit live" build-tsan -Db_sanitize=thread -Db_lundef=false -Doptimization=1 \
+        -Dwerror=true "-Dc_args=-funsigned-char -g1"
     run_part model meson_tests build model --suite model
     run_part crowd crowd build "$crowd_seeds"
     sanitizer_options
