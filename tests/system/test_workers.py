@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Danger: one worker does all the work, runs where it should not, or waits for its own log."""
 
+import ctypes
 import os
 import re
+import struct
 import socket
 import threading
 
@@ -55,6 +57,25 @@ def test_workers_run_anywhere_without_affinity(weir, peers):
                   "threads = 2\ncpu-affinity = off")
     wait_until(lambda: worker_affinities(daemon.pid) == [ours] * 2,
                lambda: f"two workers on {ours}: {worker_affinities(daemon.pid)}")
+
+
+def slice_ns(task):
+    """sched_getattr(2), by syscall(2): the turn that the scheduler gives to a task; 0 before Linux 6.12."""
+    number = {"x86_64": 315, "aarch64": 275}[os.uname().machine]
+    attr = ctypes.create_string_buffer(48)
+    assert ctypes.CDLL(None).syscall(number, task, attr, len(attr), 0) == 0
+    return struct.unpack_from("IIQiIQ", attr)[5]
+
+
+def test_a_worker_that_wakes_up_takes_the_cpu_from_control(weir, peers):
+    if not slice_ns(0):
+        pytest.skip("this kernel has no time slices of a thread's own")
+    listener = peers.listen()
+    daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n", "threads = 2")
+    wait_until(lambda: slice_ns(daemon.pid) == 10_000_000, "the time slice of control")
+    others = {slice_ns(int(task)) for task in os.listdir(f"/proc/{daemon.pid}/task")
+              if int(task) != daemon.pid}
+    assert others == {slice_ns(0)}, others
 
 
 def is_ready(daemon):
