@@ -284,9 +284,42 @@ static void validate_checks(struct build *b, struct proxy *p)
 		no_effect(b, p, states[i], "no server is health-checked", hint);
 }
 
-/* Nothing can leave whose place nobody takes. */
+/* A word of the section's own `observe` line that is for servers with a health check, or without one, and
+ * there is none. A value as by default says nothing: -T prints it. */
+static void warn_observe_word(struct build *b, struct proxy *p, const char *key, const char *why,
+			      const char *hint)
+{
+	const struct option *o = option_find(p->section->kind, "observe").option;
+	const struct entry *line = p->from[o - options];
+	struct words words;
+	const struct word *w;
+
+	if (line == NULL)
+		note_idle(b, p, (size_t)(o - options));
+	if (line == NULL || words_split(b->diag, line->value_at, line->value, &words) != 0)
+		return;
+	w = setting_find_word(b->diag->arena, &words, IN_OBSERVE, key);
+	if (w == NULL)
+		return;
+	diag_warning(b->diag, DIAG_NO_EFFECT, w->at, "'%s' has no effect: %s", key, why);
+	diag_hint(b->diag, "%s", hint);
+}
+
+/* Which kinds of servers it is about; and nothing can leave whose place nobody takes. */
 static void validate_observe(struct build *b, struct proxy *p)
 {
+	struct config_observing usual;
+	size_t checked = 0;
+
+	setting_defaults(b->diag->arena, IN_OBSERVE, &usual);
+	for (size_t i = 0; i < p->server_count; i++)
+		checked += p->servers[i].check;
+	if (checked == p->server_count && p->set.observe.down_ns != usual.down_ns)
+		warn_observe_word(b, p, "down", "every server is health-checked",
+				  "leave it out: the next good check brings such a server back");
+	if (checked == 0 && p->set.observe.on_error != usual.on_error)
+		warn_observe_word(b, p, "on-error", "no server is health-checked",
+				  "leave it out, or add a line such as: check = tcp");
 	if (p->server_count == 1 && p->servers[0].set == CONFIG_SET_NONE && !p->servers[0].check)
 		no_effect(b, p, "observe", "the last server of a section is never left out, and there is one",
 			  "add a server, or a line such as: check = tcp");

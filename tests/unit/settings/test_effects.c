@@ -37,6 +37,10 @@ static void what_has_no_effect_is_warned_about(void **state)
 		{FRONT "[backend b]\nserver a = x:1 send-proxy=v1 proxy-v2-options=pass\n", "t.ini:5:30: ",
 		 "gets no version 2 header"},
 		{FRONT "[backend b]\nobserve = connect\nserver a = x:1\n", "t.ini:5:1: ", "check = tcp"},
+		{FRONT "[backend b]\nobserve = connect down=30s\ncheck = tcp\nserver a = x:1\n",
+		 "t.ini:5:19: ", "'down' has no effect: every server is health-checked"},
+		{FRONT "[backend b]\nobserve = connect on-error=mark-down\nserver a = x:1\nserver b = x:2\n",
+		 "t.ini:5:19: ", "'on-error' has no effect: no server is health-checked"},
 		{FRONT "[backend b]\nserver a = x:1\n[backend c]\nserver a = x:1\n", "t.ini:6:10: ",
 		 "no frontend uses [backend c]"},
 		{FRONT "[backend b]\ncheck = send x\nserver a = x:1\n", "t.ini:5:9: ", "expects no answer"},
@@ -182,6 +186,11 @@ static void what_has_an_effect_is_not(void **state)
 		FRONT "[backend b]\nserver a = x:1 maxconn=3 maxqueue=3\nmaxqueue = 9\ntimeout-queue = 3s\n",
 		FRONT "[backend b]\nserver a = x:1 check check-port=3 slowstart=3s\nobserve = connect\n"
 		      "check-rise = 9\npanic = on\n",
+		/* A server of each kind; and a value as by default. */
+		FRONT "[backend b]\nobserve = connect down=30s on-error=mark-down\nserver a = x:1 check\n"
+		      "server b = x:2\n",
+		FRONT "[backend b]\nobserve = connect down=10s\ncheck = tcp\nserver a = x:1\n",
+		"[defaults]\nobserve = connect down=30s on-error=mark-down\n" GOOD "check = tcp\n",
 		FRONT "[backend b]\nserver a = x:1 proxy-v2-options=crc32c\nsend-proxy = v2\n",
 		FRONT "[backend b]\nbalance = first\nserver a = x:1 maxconn=3\nserver b = x:2\n"
 		      "server c = x:3 backup\n",
@@ -228,6 +237,7 @@ static void what_is_printed_reads_back_without_a_warning(void **state)
 		"server a = x:1 maxconn=2\n"
 		"[frontend f]\nbind = :2\ndefault-backend = c\n[backend c]\nserver a = x:1\n",
 		"[defaults]\ncheck = http\ncheck-interval = 5s\n" GOOD "check = off\n",
+		"[defaults]\nobserve = connect down=30s on-error=mark-down\n" GOOD "check = tcp\n",
 	};
 
 	(void)state;
