@@ -328,6 +328,35 @@ static const char *defaults_of(struct arena *a, const char *words, const char *o
 	return line[strlen(line) - 1] == '=' ? otherwise : arena_printf(a, "write '%s'", line);
 }
 
+/* nginx's "resolver 10.0.0.2 valid=30s ipv6=off": ours is another key, with other words. NULL if `line` is
+ * none; `*len` is that of the words to underline. */
+static const char *resolver_of(struct arena *a, const char *line, size_t *len)
+{
+	const char *text = skip_blanks(line + strcspn(line, BLANKS)), *sum = NULL, *family = NULL;
+
+	if (!begins(line, "resolver") || strpbrk(text, ".:") == NULL ||
+	    strcspn(text, "=") < strcspn(text, ".:"))
+		return NULL;
+	*len = (size_t)(text - line) + strcspn(text, " \t;");
+	for (; *text != '\0' && *text != ';'; text = skip_blanks(text + strcspn(text, " \t;"))) {
+		const char *word = first_word(a, text);
+
+		if (strcmp(word, "ipv6=off") == 0)
+			family = "ipv4";
+		else if (strcmp(word, "ipv4=off") == 0)
+			family = "ipv6";
+		else if (word[0] != '\0' && strchr(word, '=') == NULL)
+			sum = sum == NULL ? word : arena_printf(a, "%s %s", sum, word);
+	}
+	if (sum == NULL)
+		sum = "ADDRESS";
+	if (family == NULL)
+		return arena_printf(a, "write 'resolvers = %s' in [global]", sum);
+	return arena_printf(a,
+			    "write 'resolvers = %s' in [global], and 'resolve-family = %s' in [defaults]",
+			    sum, family);
+}
+
 /* The line with tabs replaced by blanks: patterns are written with blanks. */
 static const char *without_tabs(struct arena *a, const char *line)
 {
@@ -347,7 +376,7 @@ const char *habit_translate(struct arena *a, const char *line, size_t *len)
 	size_t nowhere, verb;
 
 	if (hint == NULL)
-		return NULL;
+		return resolver_of(a, line, len);
 	line = without_tabs(a, line);
 	/* Underlines the words of the line; of a rule, those before its condition. */
 	verb = verb_len(line);
