@@ -33,8 +33,11 @@ def test_there_are_examples():
 def test_file_is_valid_without_a_warning(path):
     # The installed file names a user that comes with the package; of others root is told that it stays root.
     got = check(path, "-o", "global.user=root")
+    if "which this weir is built without" in got.stderr:
+        assert got.stderr.count("error: ") == 1
+        pytest.skip("this build lacks what the example needs")
     assert (got.returncode, got.stderr) == (0, "")
-    assert re.search(r": ok \(.* 0 warnings\)\n$", got.stdout)
+    assert re.search(r": ok \(.* 0 warnings(, \d checks? with verify=none)?\)\n$", got.stdout)
 
 
 @pytest.mark.parametrize("path", [*EXAMPLES, ROOT / "conf/weir.ini"], ids=lambda p: p.name)
