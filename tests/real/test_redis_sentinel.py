@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Redis with Sentinel behind redis-sentinel.ini: clients reach the master that Sentinel has chosen."""
 
-import socket
 import time
 
 import pytest
@@ -9,8 +8,9 @@ import pytest
 import examples
 from harness.show_stat import NO_SERVER
 from harness.timing import SCALE, wait_until
+from redis_servers import Client, Redis, role
 from servers import SLOW, ports, wait_for_port, wait_server
-from writer import PATIENCE, Writer
+from writer import Writer
 
 SENTINEL = """\
 sentinel monitor mymaster 127.0.0.1 {} 2
@@ -20,49 +20,11 @@ sentinel parallel-syncs mymaster 2
 """
 
 
-class Client:
-    """A connection that speaks Redis, in its inline form."""
-
-    def __init__(self, port):
-        self.socket = socket.create_connection(("127.0.0.1", port), PATIENCE)
-        self.file = self.socket.makefile("rb")
-
-    def ask(self, *words):
-        self.socket.sendall(" ".join(map(str, words)).encode() + b"\r\n")
-        return self.answer()
-
-    def answer(self):
-        line = self.file.readline()
-        if not line.endswith(b"\r\n"):
-            raise EOFError("closed")
-        kind, rest = line[:1], line[1:-2].decode()
-        if kind == b"-":
-            raise ValueError(rest)
-        if kind == b"*":
-            return [self.answer() for _ in range(int(rest))]
-        if kind == b"$" and rest != "-1":
-            return self.file.read(int(rest) + 2)[:-2].decode()
-        return rest
-
-    def write(self, number):
-        """Counts only when a replica has it too: what Sentinel promotes knows it then."""
-        self.ask("SADD", "written", number)
-        if self.ask("WAIT", 1, 1000) == "0":
-            raise ValueError("no replica has the write")
-        return int(self.ask("CONFIG", "GET", "port")[1])
-
-    def close(self):
-        self.file.close()
-        self.socket.close()
-
-
-class Redis:
+class Sentinels(Redis):
     """Three servers, the first of them the master, and three Sentinels."""
 
     def __init__(self, servers):
-        self.servers = servers
-        self.ports = ports(3)
-        self.children = {port: self.start(port, self.ports[0]) for port in self.ports}
+        super().__init__(servers)
         sentinels = ports(3)
         for port in sentinels:
             where = servers.make_folder(f"sentinel{port}")
@@ -74,17 +36,6 @@ class Redis:
         self.sentinel = Client(sentinels[0])
         wait_until(self.known, lambda: f"Sentinel knows all: {self.master()}", SLOW)
 
-    def start(self, port, master=None):
-        name = f"r{port}"
-        if master:
-            self.servers.make_folder(name)
-        words = [] if master in (None, port) else ["--replicaof", f"127.0.0.1 {master}"]
-        child = self.servers.start(
-            name, "redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir",
-            f"{self.servers.folder}/{name}", "--repl-diskless-sync-delay", "0", *words)
-        wait_for_port(port, self.servers, name, child)
-        return child
-
     def master(self):
         words = self.sentinel.ask("SENTINEL", "MASTER", "mymaster")
         return dict(zip(words[::2], words[1::2]))
@@ -93,26 +44,15 @@ class Redis:
         have = self.master()
         return (have["num-slaves"], have["num-other-sentinels"], have["flags"]) == ("2", "2", "master")
 
-    def crash(self, port):
-        self.servers.kill(self.children[port])
-
     def close(self):
         self.sentinel.close()
 
 
 @pytest.fixture
 def redis(servers):
-    one = Redis(servers("redis"))
+    one = Sentinels(servers("redis"))
     yield one
     one.close()
-
-
-def role(port):
-    client = Client(port)
-    try:
-        return client.ask("ROLE")[0]
-    finally:
-        client.close()
 
 
 def test_clients_reach_the_master_that_sentinel_chooses(redis, weir):
