@@ -21,6 +21,8 @@ PACKAGES = {
     "openssh": ["openssh-server", "openssh-client", "openssh-sftp-server", "libnss-wrapper"],
     "redis": ["redis-server", "redis-tools"],
     "haproxy": ["haproxy"],
+    "nginx": ["nginx"],
+    "php": ["php-fpm"],
     "patroni": ["patroni", "etcd-server", "python3-etcd", "postgresql"],
     "mariadb": ["mariadb-server", "galera-4", "rsync"],
     "rabbitmq": ["rabbitmq-server", "python3-pika"],
