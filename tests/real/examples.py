@@ -7,9 +7,10 @@ import re
 import trees
 
 
-def load(name, *changes):
-    """(config, global_options) for the fixture `weir`: sockets by path are left out, and the harness has its
-    own admin socket and log. `changes` are pairs of what is there and what replaces it."""
+def load(name, *changes, sockets=False):
+    """(config, global_options) for the fixture `weir`: the harness has its own admin socket and log, and
+    sockets by path are left out, unless `sockets`. `changes` are pairs of what is there and what replaces
+    it."""
     with open(os.path.join(trees.REPOSITORY, "conf", "examples", name), encoding="utf-8") as f:
         text = f.read()
     for old, new in zip(changes[::2], changes[1::2]):
@@ -22,6 +23,7 @@ def load(name, *changes):
     options = [line for line in own.splitlines()
                if re.match(r"[a-z]", line) and not re.match(r"(admin-socket|log)\b", line)]
     rest = re.sub(r"(?m)^(bind\s*=\s*)(?:127\.0\.0\.1|\[::1?\])?:\d+", r"\g<1>127.0.0.1:0", rest)
-    rest = re.sub(r"(?m)^bind\s*=\s*unix:.*\n", "", rest)
+    if not sockets:
+        rest = re.sub(r"(?m)^bind\s*=\s*unix:.*\n", "", rest)
     return rest, "\n".join(re.sub(r"\s+#.*", "", line) for line in options)
 
