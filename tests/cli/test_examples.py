@@ -26,7 +26,8 @@ def check(path, *args):
 def test_there_are_examples():
     assert {"postgresql.ini", "redis.ini", "redis-sentinel.ini", "php-fpm.ini", "tls-passthrough.ini",
             "edge.ini", "container.ini", "kubernetes.ini", "rabbitmq.ini",
-            "sni.ini", "patroni.ini", "galera.ini", "mail.ini"} <= {p.name for p in EXAMPLES}
+            "sni.ini", "patroni.ini", "galera.ini", "mail.ini", "mysql.ini", "discovery.ini",
+            "load-balancer.ini"} <= {p.name for p in EXAMPLES}
 
 
 @pytest.mark.parametrize("path", [*EXAMPLES, ROOT / "conf/weir.ini"], ids=lambda p: p.name)

@@ -11,7 +11,7 @@ http {{
     client_body_temp_path {folder}; proxy_temp_path {folder}; fastcgi_temp_path {folder};
     uwsgi_temp_path {folder}; scgi_temp_path {folder};
     server {{
-        listen 127.0.0.1:{port}{words};
+        listen {address}{words};
         {certificate}
         location / {{ return 200 "{name} $proxy_protocol_addr $ssl_server_name\\n"; }}
         location = /health {{ root {folder}; }}
@@ -25,11 +25,10 @@ class Nginx:
     """`words` are those behind the address of `listen`; `certificate` is the path of NAME.pem and NAME.key
     without the suffix."""
 
-    def __init__(self, servers, name, words="", certificate=None):
+    def __init__(self, servers, name, words="", certificate=None, address=None):
         self.servers, self.name = servers, name
         self.folder = servers.make_folder(name)
-        (self.port,) = ports(1)
-        self.address = f"127.0.0.1:{self.port}"
+        self.address = address or f"127.0.0.1:{ports(1)[0]}"
         line = ""
         if certificate:
             for suffix in (".pem", ".key"):
@@ -38,10 +37,11 @@ class Nginx:
             line = f"ssl_certificate {self.folder}/own.pem; ssl_certificate_key {self.folder}/own.key;"
         servers.write(f"{name}/health", "well\n")
         path = servers.write(f"{name}/nginx.conf", CONFIG.format(
-            folder=self.folder, port=self.port, name=name, certificate=line,
+            folder=self.folder, address=self.address, name=name, certificate=line,
             words="".join(" " + word for word in (["ssl"] if certificate else []) + words.split())))
         self.child = servers.start(name, "nginx", "-c", path, "-e", f"{self.folder}/error.log")
-        wait_for_port(self.port, servers, name, self.child)
+        host, _, port = self.address.partition(":")
+        wait_for_port(int(port), servers, name, self.child, host)
 
     def write(self, name, text):
         self.servers.write(f"{self.name}/{name}", text)

@@ -141,10 +141,10 @@ def answers(port, host="127.0.0.1"):
         return s.connect_ex((host, port)) == 0
 
 
-def wait_for_port(port, servers, name, child=None):
+def wait_for_port(port, servers, name, child=None, host="127.0.0.1"):
     def there():
         assert child is None or child.poll() is None, f"{name} ended: {servers.log(name)}"
-        return answers(port)
+        return answers(port, host)
     wait_until(there, lambda: f"{name} listens: {servers.log(name)}", SLOW)
 
 

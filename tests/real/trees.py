@@ -22,6 +22,7 @@ PACKAGES = {
     "redis": ["redis-server", "redis-tools"],
     "haproxy": ["haproxy"],
     "nginx": ["nginx"],
+    "dnsmasq": ["dnsmasq-base"],
     "php": ["php-fpm"],
     "patroni": ["patroni", "etcd-server", "python3-etcd", "postgresql"],
     "mariadb": ["mariadb-server", "galera-4", "rsync"],
