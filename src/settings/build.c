@@ -33,7 +33,7 @@ static unsigned bad_of(const struct option *o)
 	if (o->type == OPT_BIND)
 		return SECTION_BAD_BIND;
 	if (o->type == OPT_SERVER || o->type == OPT_SERVERS || o->type == OPT_SERVER_WORDS ||
-	    strcmp(o->key, "no-server") == 0)
+	    o->type == OPT_CHECK || strcmp(o->key, "no-server") == 0)
 		return SECTION_BAD_SERVER;
 	if (o->type == OPT_BACKEND || o->type == OPT_ROUTE)
 		return SECTION_BAD_BACKEND;

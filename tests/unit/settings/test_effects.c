@@ -261,6 +261,7 @@ static void a_mistake_has_no_consequences(void **state)
 		"[listen f]\nbind = :1 accept-proxy\ntrusted = x\ndeny-from = ::1\nserver a = x:1\n",
 		"[listen f]\nbind = :1 accept-proxy\ntrustd = ::1\ndeny-from = ::1\nserver a = x:1\n",
 		"[listen f]\nbind = :1 accept-proxy=optional\nserver a = x:1 send-proxy\n",
+		"[listen f]\nbind = :1\ncheck = htp\ncheck-rise = 3\nobserve = connect\nserver a = x:1\n",
 	};
 
 	(void)state;
