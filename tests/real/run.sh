@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# run.sh - the example configurations in front of real servers: Patroni, MariaDB, RabbitMQ, Redis with
-# Sentinel, Postfix, Dovecot, OpenSSH.
+# run.sh - the example configurations in front of real servers: PostgreSQL, Patroni, MariaDB, RabbitMQ, Redis
+# with Sentinel, Postfix, Dovecot, OpenSSH, nginx, php-fpm, dnsmasq. MySQL 8 and kube-apiserver are not in
+# Debian: stubs replay what they were recorded to say.
 #
 #   sh tests/real/run.sh [WORDS OF PYTEST...]      for example: -k redis
 #
