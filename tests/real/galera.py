@@ -23,7 +23,7 @@ pid-file = {folder}/pid
 basedir = {base}
 lc-messages-dir = {base}/share/mysql
 plugin-dir = {base}/lib/mysql/plugin
-skip-name-resolve
+{names}
 max_connections = 40
 innodb_buffer_pool_size = 16M
 innodb_log_file_size = 4M
@@ -44,8 +44,8 @@ gcache.size=8M;evs.suspect_timeout=PT3S;evs.inactive_timeout=PT10S;evs.keepalive
 class Client:
     """A connection that speaks MySQL's protocol, as a user without a password."""
 
-    def __init__(self, port, host="127.0.0.1"):
-        self.socket = socket.create_connection((host, port), PATIENCE)
+    def __init__(self, port, host="127.0.0.1", source=""):
+        self.socket = socket.create_connection((host, port), PATIENCE, (source, 0))
         self.file = self.socket.makefile("rb")
         self.packet()
         # PROTOCOL_41, SECURE_CONNECTION, PLUGIN_AUTH; packets up to 16 MiB; utf8.
@@ -141,9 +141,10 @@ def ask(port, text, host="127.0.0.1"):
 
 
 class Galera:
-    def __init__(self, servers, hosts=HOSTS):
-        """With one host, MariaDB alone."""
-        self.servers = servers
+    def __init__(self, servers, hosts=HOSTS, lookups=None):
+        """With one host, MariaDB alone. With `lookups`, an environment in which it finds names of addresses,
+        it blocks one after three connections without a login."""
+        self.servers, self.lookups = servers, lookups or {}
         self.port, self.check_port, group, increments, transfer = ports(5)
         base = os.path.dirname(os.path.dirname(os.path.realpath(servers.program("mariadbd"))))
         self.children, self.checks = {}, []
@@ -153,6 +154,7 @@ class Galera:
             servers.write(f"{self.name(host)}.cnf", NODE.format(
                 host=host, port=self.port, folder=folder, base=base, group=group, increments=increments,
                 transfer=transfer, hosts=",".join(f"{h}:{group}" for h in HOSTS),
+                names="max_connect_errors = 3" if lookups else "skip-name-resolve",
                 provider=servers.tree.library("libgalera_smm.so")))
         self.set_up(base)
         for host in hosts:
@@ -180,7 +182,7 @@ class Galera:
     def start(self, host, *words):
         name = self.name(host)
         self.children[host] = self.servers.start(
-            name, "mariadbd", f"--defaults-file={self.servers.folder}/{name}.cnf", *words)
+            name, "mariadbd", f"--defaults-file={self.servers.folder}/{name}.cnf", *words, **self.lookups)
         return self.children[host]
 
     def wait_synced(self, hosts):

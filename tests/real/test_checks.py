@@ -6,16 +6,19 @@ import subprocess
 
 import pytest
 
-from galera import HOSTS, Galera, ask
+import trees
+from galera import HOSTS, Client, Galera, ask
 from harness.daemon import BINARY
 from harness.show_stat import NO_SERVER, listen, stat
 from harness.timing import wait_until
 from mail import Mail
-from servers import wait_server
+from servers import SLOW, wait_server
 
 # The final check has to find moments without a check.
 OFTEN = "check-interval = 100ms\ncheck-timeout = 2s"
 CALM = "check-interval = 500ms\ncheck-timeout = 2s"
+# Where weir comes from.
+STRANGER = "127.0.0.50"
 
 
 def need_check(folder, words):
@@ -32,6 +35,20 @@ def need_check(folder, words):
 def mariadb(folder, servers):
     need_check(folder, "mysql")
     one = Galera(servers("mariadb"), HOSTS[:1])
+    yield one
+    one.close()
+
+
+@pytest.fixture
+def strict(folder, servers):
+    """It counts whoever leaves without a login; not of 127.0.0.1, nor of an address without a name."""
+    need_check(folder, "mysql")
+    if trees.missing("openssh"):
+        pytest.skip(f"libnss-wrapper cannot be fetched: {trees.missing('openssh')}")
+    here = servers("mariadb")
+    names = here.write("names", f"{STRANGER} lb.example.test\n")
+    one = Galera(here, HOSTS[:1], {"LD_PRELOAD": trees.Tree("openssh").library("libnss_wrapper.so"),
+                                   "NSS_WRAPPER_HOSTS": names})
     yield one
     one.close()
 
@@ -66,6 +83,33 @@ def test_mariadb_is_down_for_a_user_whom_it_refuses(mariadb, weir):
     daemon.expected_alarms = NO_SERVER
     wait_server(daemon, "l", "a", "DOWN")
     assert "1045" in stat(daemon, "a")["last_chk"]
+
+
+def is_blocked(mariadb):
+    try:
+        Client(mariadb.port, HOSTS[0], STRANGER).close()
+        return False
+    except ValueError as e:
+        assert "blocked because of many connection errors" in str(e)
+        return True
+
+
+def test_mariadb_blocks_the_address_of_a_check_by_tcp_and_not_of_one_that_logs_in(strict, weir):
+    daemon = weir(listen([f"a = {HOSTS[0]}:{strict.port} source={STRANGER}"], "check = mysql", OFTEN))
+    wait_server(daemon, "l", "a", "UP")
+    before = status(strict, "Connections")
+    wait_until(lambda: status(strict, "Connections") > before + 50, "twenty checks, and what asks for them")
+    assert not is_blocked(strict)
+    before = status(strict, "Aborted_connects")
+    daemon.reload("check = mysql", "check = tcp")
+    # Asked from elsewhere: a login from there would begin the count anew.
+    wait_until(lambda: status(strict, "Aborted_connects") > before + 5, "connections without a login", SLOW)
+    assert is_blocked(strict)
+    assert stat(daemon, "a")["status"] == "UP"
+    daemon.reload("check = tcp", "check = mysql")
+    daemon.expected_alarms = NO_SERVER
+    wait_server(daemon, "l", "a", "DOWN")
+    assert "1129" in stat(daemon, "a")["last_chk"]
 
 
 @pytest.mark.parametrize("words", ["smtp", "smtp EHLO weir.example.test"])
