@@ -5,7 +5,7 @@ import os
 import signal
 
 from harness.timing import wait_until
-from servers import SLOW, ports
+from servers import START, ports
 
 # One that is asked no more while a test ends.
 LONG = 3600
@@ -31,7 +31,7 @@ class Dnsmasq:
             "--user=", "--log-queries", "--log-facility=-",
             *(f"--srv-host={record}" for record in self.records))
         wait_until(lambda: self.said().count("started, version") > before,
-                   lambda: "dnsmasq starts: " + self.said()[-3000:], SLOW)
+                   lambda: "dnsmasq starts: " + self.said()[-3000:], START)
 
     def said(self):
         with open(self.servers.log_path("dnsmasq"), encoding="utf-8", errors="replace") as f:

@@ -8,7 +8,7 @@ import struct
 import threading
 
 from harness.timing import wait_until
-from servers import SLOW, ports, wait_for_port
+from servers import START, ports
 from writer import PATIENCE
 
 HOSTS = [f"127.0.0.{n}" for n in (21, 22, 23)]
@@ -192,7 +192,7 @@ class Galera:
 
         for host in hosts:
             wait_until(lambda h=host: synced(h),
-                       lambda h=host: f"{h} is synchronised: {self.servers.log(self.name(h))}", SLOW)
+                       lambda h=host: f"{h} is synchronised: {self.servers.log(self.name(h))}", START)
 
     def crash(self, host):
         self.servers.kill(self.children[host])

@@ -8,7 +8,7 @@ import socket
 import struct
 
 from harness.timing import wait_until
-from servers import SLOW, answers, ports, wait_for_port
+from servers import SLOW, START, answers, ports, wait_for_port
 from writer import PATIENCE
 
 HOSTS = [f"127.0.0.{n}" for n in (11, 12, 13)]
@@ -96,7 +96,7 @@ class Patroni:
     def wait_whole(self):
         """Until there is a primary, a replica, and one that has every confirmed write."""
         wait_until(self._whole, lambda: "the cluster is whole: " + "\n".join(
-            self.servers.log(f"pg{n}")[-1500:] for n in (1, 2, 3)), SLOW)
+            self.servers.log(f"pg{n}")[-1500:] for n in (1, 2, 3)), START)
 
     def standby(self):
         """The one that has every confirmed write; what its REST API says is up to a second old."""

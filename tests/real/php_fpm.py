@@ -7,7 +7,7 @@ import socket
 import struct
 
 from harness.timing import wait_until
-from servers import SLOW, ports
+from servers import START, ports
 from writer import PATIENCE
 
 POOL = """\
@@ -52,7 +52,7 @@ class Pool:
         self.child = self.servers.start(self.name, self.program, "--nodaemonize", "--no-php-ini",
                                         "--fpm-config", self.config, "-p", self.folder,
                                         prefix=self.servers.prefix)
-        wait_until(self.answers, lambda: f"{self.name} answers: {self.servers.log(self.name)}", SLOW)
+        wait_until(self.answers, lambda: f"{self.name} answers: {self.servers.log(self.name)}", START)
 
     def answers(self):
         assert self.child.poll() is None, f"{self.name} ended: {self.servers.log(self.name)}"

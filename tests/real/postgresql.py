@@ -5,7 +5,7 @@ import os
 
 from harness.timing import wait_until
 from patroni import Client
-from servers import SLOW, ports, wait_for_port
+from servers import SLOW, START, ports, wait_for_port
 
 SETTINGS = """\
 listen_addresses = '127.0.0.1'
@@ -57,7 +57,7 @@ class Postgresql:
             f"pg{n}", os.path.join(binaries, "postgres"), "-D", f"{self.servers.folder}/pg{n}/data", "-p",
             str(port))
         wait_for_port(port, self.servers, f"pg{n}", self.children[n])
-        wait_until(lambda: self.answers(port), lambda: f"pg{n} answers: {self.servers.log(f'pg{n}')}", SLOW)
+        wait_until(lambda: self.answers(port), lambda: f"pg{n} answers: {self.servers.log(f'pg{n}')}", START)
 
     @staticmethod
     def answers(port):

@@ -19,6 +19,8 @@ from harness.timing import PATIENCE, wait_until
 
 # A busy machine starts several of them at a time.
 SLOW = 5 * PATIENCE
+# Until a server serves: RabbitMQ took more than 40 s, and usually takes 5, at a load of 18 on two cores.
+START = 3 * SLOW
 
 
 def nobody():
@@ -145,7 +147,7 @@ def wait_for_port(port, servers, name, child=None, host="127.0.0.1"):
     def there():
         assert child is None or child.poll() is None, f"{name} ended: {servers.log(name)}"
         return answers(port, host)
-    wait_until(there, lambda: f"{name} listens: {servers.log(name)}", SLOW)
+    wait_until(there, lambda: f"{name} listens: {servers.log(name)}", START)
 
 
 def ports(count):
