@@ -307,7 +307,8 @@ for name in test_doctor test_command_line test_logs test_log_formats test_tcplog
     test_haproxy_words test_harness test_plan test_completion test_explain test_hatop \
     test_page test_web test_web_page test_monitoring test_reload test_reload_changes test_reload_refused \
     test_reload_user test_run_time_rollback test_checks test_checks_databases test_resolve \
-    test_run_time_reload test_shows test_checks_tls test_checks_talks test_soft_stop test_auth \
+    test_run_time_reload test_shows test_checks_tls test_checks_talks test_checks_exec test_soft_stop \
+    test_auth \
     attack/test_admin_access \
     attack/test_admin_slow attack/test_admin_storm attack/test_log_disk_hung \
     attack/test_name_changes attack/test_privileges attack/test_socket_files attack/test_start_race; do

@@ -20,7 +20,8 @@ static const struct page {
 	 "\n"
 	 "Reads the configuration and prints every error in it, or one line if there are none.\n"
 	 "  --probe         then also tries to bind, to resolve names and to connect to each server, for\n"
-	 "                  at most 2 s each; closes what it binds, and never touches a socket's path\n"
+	 "                  at most 2 s each; closes what it binds, and never touches a socket's path;\n"
+	 "                  runs no program of 'check = exec'\n"
 	 "  --json          the same as --format=json; with --probe the table is JSON too\n"
 	 "exit: 0 success   1 invalid   3 a test of --probe failed\n"},
 	{CLI_FORWARD,

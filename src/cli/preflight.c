@@ -140,6 +140,24 @@ static void preflight_resolver(struct preflight *p)
 	preflight_fail(p, line, "%s", why);
 }
 
+/* A program may do anything; nobody has asked for that. */
+static void preflight_programs(struct preflight *p)
+{
+	for (size_t i = 0; i < p->config->backend_count; i++) {
+		const struct config_backend *b = &p->config->backends[i];
+		struct preflight_line *line;
+
+		if (b->check.kind != CONFIG_CHECK_EXEC)
+			continue;
+		line = preflight_add(p, "program");
+		if (line == NULL)
+			return;
+		(void)snprintf(line->name, sizeof(line->name), "%s", b->name); /* fits */
+		(void)snprintf(line->address, sizeof(line->address), "%s", b->check.program); /* may be cut */
+		(void)snprintf(line->words, sizeof(line->words), "not run: only a daemon runs it"); /* fits */
+	}
+}
+
 enum exit_code preflight_run(const struct cli_args *a, const struct config *c)
 {
 	struct preflight p = {.config = c};
@@ -151,6 +169,7 @@ enum exit_code preflight_run(const struct cli_args *a, const struct config *c)
 	preflight_binds(&p);
 	preflight_options(&p);
 	preflight_servers(&p);
+	preflight_programs(&p);
 	if (p.no_memory)
 		fputs("weir: no memory for all the probes\n", stderr);
 	if (a->json)

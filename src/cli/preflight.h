@@ -11,7 +11,8 @@
 
 /* One test and its result. */
 struct preflight_line {
-	const char *what; /* static: "user", "driver", "resolver", "bind", "resolve", "connect" */
+	const char *what; /* static: "user", "driver", "resolver", "bind", "resolve", "connect",
+			  * "program" */
 	char name[2 * CONFIG_NAME_MAX + 1];    /* the frontend of a bind, BACKEND/NAME of a server */
 	char address[ADDR_TEXT_MAX];
 	bool failed;

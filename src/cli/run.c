@@ -7,9 +7,12 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "weir/cli/cli.h"
+#include "weir/base/log.h"
 #include "weir/host/privileges.h"
+#include "weir/host/refusal.h"
 #include "weir/host/user_access.h"
 #include "background.h"
 #include "input.h"
@@ -23,6 +26,15 @@ static void warn_of_root(const struct config *c)
 		fputs("weir: warning: weir would keep running as root, because [global] has no 'user'; name "
 		      "an unprivileged user there, or write 'user = root' to keep it\n",
 		      stderr);
+}
+
+/* The unit has a user of its own. */
+static void warn_of_programs(const struct config *c)
+{
+	char why[LOG_RECORD_MAX];
+
+	if (refusal_of_programs(c, c->global.user == NULL ? geteuid() : 1, why, sizeof(why)))
+		fprintf(stderr, "weir: warning: %s\n", why);
 }
 
 static void print_denied(void *arg, const char *line)
@@ -77,6 +89,7 @@ static enum exit_code validate_only(const struct cli_args *a)
 	} else if (!a->quiet && !a->json) {
 		config_print_summary(c, stdout);
 		warn_of_root(c);
+		warn_of_programs(c);
 		warn_of_user(c);
 	}
 	if (a->probe)

@@ -142,6 +142,10 @@ VALUE(first)
 VALUE(last)
 END
 
+STRUCT(config_text_item)
+TEXT(text)
+END
+
 STRUCT(config_check)
 VALUE(kind)
 VALUE(port)
@@ -163,6 +167,9 @@ VALUE(verify)
 TEXT(ca_file)
 TRUST(trust)
 TEXT(hello)
+TEXT(program)
+ITEMS(config_text_item, args, arg_count)
+TEXT(exec_path)
 #define OPTION_CHECK MEMBER
 #include "weir/config/option_members.tbl.h"
 END
@@ -203,10 +210,6 @@ END
 STRUCT(config_ports)
 VALUE(first)
 VALUE(last)
-END
-
-STRUCT(config_text_item)
-TEXT(text)
 END
 
 STRUCT(config_names)

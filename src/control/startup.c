@@ -221,6 +221,7 @@ static void give_sockets(const struct daemon *d)
 
 static enum exit_code drop_privileges(struct daemon *d)
 {
+	char why[LOG_RECORD_MAX];
 	const struct config_global *g = &d->config->global;
 	const char *user = g->user != NULL ? g->user : "-";
 	const char *group = g->group != NULL ? g->group : "-";
@@ -244,6 +245,8 @@ static enum exit_code drop_privileges(struct daemon *d)
 				   "%u: start it as root or as that user (User= and Group= of the unit), or "
 				   "remove 'user' and 'group'",
 				   user, group, strerror(-err), (unsigned)geteuid(), (unsigned)getegid());
+	if (refusal_of_programs(d->config, geteuid(), why, sizeof(why)))
+		return daemon_fail(d, EXIT_CONFIG, "%s", why);
 	if (privileges_stay_root(g))
 		log_line(LOG_LEVEL_WARNING,
 			 "weir keeps running as root, because [global] has no 'user'; name an unprivileged "
@@ -333,6 +336,17 @@ static enum exit_code validate_resolver(struct daemon *d)
 	return EXIT_FINE;
 }
 
+static int start_execs(struct daemon *d)
+{
+	const struct rlimit files = limits_first_fds();
+	const int err = prober_prepare_execs(d->prober, d->config->global.exec_checks);
+
+	prober_set_exec_files(d->prober, &files);
+	if (!err)
+		prober_commit_execs(d->prober);
+	return err;
+}
+
 /* Runs after the workers have started, so a failure must end them again. */
 static int start_services(struct daemon *d)
 {
@@ -383,6 +397,8 @@ static int start_services(struct daemon *d)
 	if (d->resolver != NULL && !err)
 		d->prober = prober_new(d->loop, &d->engine, &d->updates.updates, &err);
 	if (d->prober != NULL)
+		err = start_execs(d);
+	if (d->prober != NULL && !err)
 		d->agents = agents_new(d->loop, &d->engine, &d->updates.updates, &err);
 	if (d->agents != NULL)
 		observing_init(&d->observing, d->loop, &d->engine, &d->updates.updates);

@@ -21,6 +21,7 @@
 #include "weir/net/self_connect.h"
 #include "weir/sys/low_fds.h"
 #include "weir/sys/sys.h"
+#include "probe_exec.h"
 #include "probe_steps.h"
 
 /* No event reports room in a Unix backlog. */
@@ -93,6 +94,7 @@ static void hang_up(struct probe *p)
 void probe_stop(struct probe *p)
 {
 	hang_up(p);
+	exec_client_stop(&p->exec);
 	ev_timer_stop(p->loop, &p->timer);
 	p->phase = PROBE_PHASE_IDLE;
 }
@@ -402,7 +404,10 @@ void probe_start(struct probe *p, const struct addr *to)
 	p->again = false;
 	err = prepare_question(p);
 	if (err == 0) {
-		start(p);
+		if (p->check->kind == CONFIG_CHECK_EXEC)
+			probe_exec_start(p);
+		else
+			start(p);
 		return;
 	}
 	p->began_ns = clock_mono_ns();
@@ -422,6 +427,7 @@ void probe_init(struct probe *p, struct ev_loop *loop, const struct server *s)
 	p->phase = PROBE_PHASE_IDLE;
 	p->fd = -1;
 	probe_wire_init(p);
+	probe_exec_init(p);
 	ev_init(&p->io, on_probe_io);
 	p->io.data = p;
 	ev_init(&p->timer, on_phase_over);
@@ -446,4 +452,5 @@ void probe_forget(struct probe *p)
 void probe_free(struct probe *p)
 {
 	probe_forget(p);
+	exec_client_free(&p->exec);
 }

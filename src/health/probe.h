@@ -24,6 +24,7 @@
 #include "weir/net/proxy.h"
 #include "weir/net/sock.h"
 #include "agent_words.h"
+#include "exec_runner.h"
 #include "probe_http.h"
 #include "probe_match.h"
 #include "probe_talk.h"
@@ -37,12 +38,14 @@
  * says nothing about the server, so the check is restarted, once. */
 #define PROBE_LATE_NS (50 * NS_PER_MS)
 
+struct entries;
+
 struct probe_result {
 	enum probe_code code;
-	unsigned status; /* of an HTTP response; 0 = none */
+	unsigned status; /* of an HTTP response, or of a program that has ended; 0 = none */
 	int64_t duration_ms;
 	bool met_itself; /* nothing listens, and the connect reached itself: net/self_connect.h */
-	char detail[PROBE_DETAIL_MAX]; /* printable; "" = the code is sufficient */
+	char detail[PROBE_REASON_MAX]; /* printable; "" = the code is sufficient */
 };
 
 enum probe_phase {
@@ -55,6 +58,7 @@ enum probe_phase {
 	PROBE_PHASE_SAYING,
 	PROBE_PHASE_LISTENING,
 	PROBE_PHASE_PARTING, /* the verdict has been reported */
+	PROBE_PHASE_RUNNING, /* a program checks, or waits until it may: exec_runner.h */
 };
 
 struct probe {
@@ -64,6 +68,9 @@ struct probe {
 	struct agent_line *line;      /* borrows; NULL = a health check; or what an agent answers */
 	void (*done)(void *arg, const struct probe_result *result);
 	void *arg;
+
+	struct exec_client exec;         /* CONFIG_CHECK_EXEC */
+	const struct entries *entries; /* borrows; where it looks for the addresses of sections */
 
 	char *request; /* owns; CONFIG_CHECK_HTTP */
 	char host[ADDR_TEXT_MAX]; /* in it, without a host of its own */

@@ -243,6 +243,28 @@ void prober_take_news(struct prober *p)
 		target_take_news(at(l));
 }
 
+/* ---- programs ---- */
+
+int prober_prepare_execs(struct prober *p, unsigned limit)
+{
+	return exec_runner_prepare(&p->execs, limit);
+}
+
+void prober_commit_execs(struct prober *p)
+{
+	exec_runner_commit(&p->execs);
+}
+
+void prober_undo_execs(struct prober *p)
+{
+	exec_runner_undo(&p->execs);
+}
+
+void prober_set_exec_files(struct prober *p, const struct rlimit *files)
+{
+	p->execs.files = *files;
+}
+
 void prober_drain(struct prober *p)
 {
 	p->draining = true; /* a check in progress ends by itself */
@@ -272,6 +294,7 @@ static int add_all(struct prober *p)
 struct prober *prober_new(struct ev_loop *loop, struct engine *e, struct server_updates *u, int *err)
 {
 	struct prober *p = calloc(1, sizeof(*p));
+	struct rlimit files = {0};
 
 	*err = -ENOMEM;
 	if (p == NULL)
@@ -284,6 +307,8 @@ struct prober *prober_new(struct ev_loop *loop, struct engine *e, struct server_
 	for (size_t i = 0; i < ARRAY_LEN(p->places); i++)
 		list_init(&p->places[i]);
 	probe_gate_init(&p->gate);
+	(void)getrlimit(RLIMIT_NOFILE, &files); /* fails only for a wrong argument */
+	exec_runner_init(&p->execs, loop, &files);
 	ev_init(&p->spread, on_spread_due);
 	p->spread.data = p;
 	p->observer = (struct server_observer){
@@ -321,6 +346,7 @@ void prober_free(struct prober *p)
 		list_remove(&t->link);
 		free(t);
 	}
+	exec_runner_free(&p->execs);
 	p->reserved = 0;
 	p->count = 0;
 	trim(p);

@@ -15,7 +15,8 @@
 
 static bool wants_to(const struct target *t)
 {
-	return t->server->backend->check_share;
+	/* A program is told which server it checks. */
+	return t->server->backend->check_share && t->server->backend->check.kind != CONFIG_CHECK_EXEC;
 }
 
 static struct target *at(const struct list *link)

@@ -149,7 +149,7 @@ static void publish_health(struct target *t, const struct probe_result *r)
 	const bool passed = probe_code_outcome(r->code) == PROBE_OUTCOME_PASSED;
 	struct server *s = t->server;
 	const bool stops = up && (r->code == PROBE_L7OKC || (s->stopping && !passed));
-	char cause[HISTORY_CAUSE_MAX];
+	char cause[PROBE_REASON_MAX + 16];
 
 	if (s->healthy == up && s->stopping == stops)
 		return;
@@ -446,6 +446,8 @@ void target_init(struct target *t, struct prober *p, struct server *s)
 	list_init(&t->sharing);
 	probe_init(&t->probe, p->loop, s);
 	t->probe.wire.gate = &p->gate;
+	t->probe.exec.runner = &p->execs;
+	t->probe.entries = &p->engine->entries;
 	t->probe.done = on_done;
 	t->probe.arg = t;
 	health_init(&t->health, config.rise, config.fall);

@@ -41,6 +41,7 @@ struct prober {
 	struct server_observer observer; /* for changes through `updates` */
 	struct log_limit shortage_limit;
 	struct probe_gate gate; /* of TLS handshakes */
+	struct exec_runner execs;
 };
 
 /* What is checked: a result says nothing about anything else. */

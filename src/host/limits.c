@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "weir/base/check.h"
+#include "weir/config/server_check.h"
 #include "weir/engine/source_wait.h"
 #include "weir/io/buf_pool.h"
 #include "weir/io/pipe_pool.h"
@@ -187,7 +188,7 @@ int limits_plan(const struct limits_facts *facts, const struct limits_wish *wish
 {
 	uint64_t taken = (uint64_t)wish->endpoints + wish->locks +
 			 (uint64_t)LIMITS_FDS_PER_WORKER * wish->workers +
-			 (uint64_t)LIMITS_FDS_PER_LOG * wish->logs + wish->probes + wish->web +
+			 (uint64_t)LIMITS_FDS_PER_LOG * wish->logs + wish->probes + wish->execs + wish->web +
 			 wish->names + wish->held + LIMITS_RESERVED_FDS;
 	/* Counts are ints in the kernel and in engine_limits. */
 	uint64_t fds = min_u64(facts->fds, INT32_MAX);
@@ -234,10 +235,23 @@ const char *limits_describe(const struct limits_facts *facts, const struct limit
 	return buf;
 }
 
+static struct {
+	bool known;
+	struct rlimit files;
+} first;
+
+struct rlimit limits_first_fds(void)
+{
+	if (!first.known)
+		first.known = getrlimit(RLIMIT_NOFILE, &first.files) == 0;
+	return first.files;
+}
+
 int limits_raise_fds(void)
 {
 	struct rlimit rl;
 
+	(void)limits_first_fds(); /* keeps it */
 	if (getrlimit(RLIMIT_NOFILE, &rl) != 0)
 		return -errno;
 	if (rl.rlim_cur == rl.rlim_max)
@@ -314,7 +328,7 @@ unsigned limits_count_names(const struct config *c)
 unsigned limits_count_low(const struct config *c)
 {
 	unsigned n = limits_count_probes(c) + limits_count_admin() + limits_count_web(c) +
-		     limits_count_names(c);
+		     limits_count_names(c) + config_exec_fds(c->global.exec_checks);
 
 	for (size_t i = 0; i < c->global.log_count; i++)
 		n += c->global.logs[i].kind == CONFIG_LOG_SYSLOG;
@@ -353,6 +367,7 @@ struct limits_wish limits_wish_of(const struct config *c, unsigned endpoints, un
 		.locks = count_locks(c),
 		.workers = workers,
 		.probes = limits_count_probes(c),
+		.execs = config_exec_fds(g->exec_checks),
 		.names = limits_count_names(c) > 0 ? LIMITS_FDS_NAMES : 0,
 		.web = g->stats.addr.kind != ADDR_NONE ? CONFIG_STATS_CLIENTS_MAX + LIMITS_FDS_WEB : 0,
 		.logs = (unsigned)c->global.log_count,

@@ -64,3 +64,20 @@ void refusal_of_log(const struct config_log *c, int err, char *why, size_t room)
 	else
 		(void)snprintf(why, room, "cannot open the log: %s", strerror(-err));
 }
+
+bool refusal_of_programs(const struct config *c, uid_t euid, char *why, size_t room)
+{
+	for (size_t i = 0; i < c->backend_count && euid == 0; i++) {
+		const struct config_backend *b = &c->backends[i];
+
+		if (b->check.kind != CONFIG_CHECK_EXEC)
+			continue;
+		(void)snprintf(why, room,
+			       "'check = exec' of '%s' (%s:%u) is refused while weir runs as root: name an "
+			       "unprivileged user in [global] ('user'), or start weir as one (User= of the "
+			       "unit)",
+			       b->name, b->place.file, b->place.line);
+		return true;
+	}
+	return false;
+}

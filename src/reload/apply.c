@@ -17,7 +17,7 @@
 #include "weir/sys/low_fds.h"
 #include "apply_work.h"
 
-#define OTHER_STEPS 8u /* that are not for one object */
+#define OTHER_STEPS 9u /* that are not for one object */
 
 /* ---- steps ---- */
 

@@ -5,7 +5,9 @@
  * Owns the counts. Control thread.
  */
 #include <errno.h>
+#include <unistd.h>
 
+#include "weir/host/refusal.h"
 #include "apply_work.h"
 
 static void settle_probes(struct work *w, struct step *s)
@@ -14,6 +16,34 @@ static void settle_probes(struct work *w, struct step *s)
 }
 
 static const struct step_way probes = {STEP_PROBES, settle_probes, settle_probes};
+
+static void commit_execs(struct work *w, struct step *s)
+{
+	(void)s;
+	prober_commit_execs(w->parts->prober);
+}
+
+static void undo_execs(struct work *w, struct step *s)
+{
+	(void)s;
+	prober_undo_execs(w->parts->prober);
+}
+
+static const struct step_way execs = {STEP_EXECS, commit_execs, undo_execs};
+
+static int prepare_execs(struct work *w)
+{
+	const unsigned limit = w->plan->next->global.exec_checks;
+	int err;
+
+	if (refusal_of_programs(w->plan->next, geteuid(), w->why, w->why_room))
+		return -EPERM;
+	err = prober_prepare_execs(w->parts->prober, limit);
+	if (err)
+		return work_refuse(w, err, "cannot run %u programs of health checks at once", limit);
+	work_add(w, &execs);
+	return 0;
+}
 
 static void settle_agents(struct work *w, struct step *s)
 {
@@ -104,6 +134,9 @@ int work_prepare_services(struct work *w)
 	if (err)
 		return work_refuse(w, err, "cannot check %zu more servers", n.checks);
 	work_add(w, &probes)->count = n.checks;
+	err = prepare_execs(w);
+	if (err)
+		return err;
 	err = agents_prepare(w->parts->agents, n.agents);
 	if (err)
 		return work_refuse(w, err, "cannot ask the agents of %zu more servers", n.agents);

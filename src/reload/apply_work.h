@@ -43,6 +43,7 @@ enum step_kind {
 	STEP_LIMITS,
 	STEP_GLOBAL, /* other settings of the process */
 	STEP_PROBES,
+	STEP_EXECS,
 	STEP_AGENTS,
 	STEP_NAMES,
 	STEP_KINDS,

@@ -433,6 +433,8 @@ static struct config_origins read_section(struct build *b, struct section *secti
 		proxy->from = p.from;
 	else if (section->kind == IN_STATS)
 		b->stats_from = p.from;
+	else if (section->kind == IN_GLOBAL)
+		b->global_from = p.from;
 	for (const struct entry *e = section->first; e != NULL; e = e->next)
 		read_entry(&p, e);
 	read_servers(&p);

@@ -53,6 +53,7 @@ struct build {
 	struct config_global nowhere; /* target of values read only for their errors */
 	struct at admin_at;
 	struct at stats_at; /* the same of [stats] */
+	const struct entry **global_from; /* the same for [global] */
 	const struct entry **stats_from; /* its lines, as `from` of a proxy; NULL = there is no [stats] */
 	struct config_proxy built_in; /* the defaults of the table, before [defaults] */
 	struct config_proxy defaults;
@@ -94,6 +95,8 @@ void build_validate_trust(struct build *b, const struct proxy *p);
 /* Warns about lines of [stats] without effect, and about passwords that others can read. In
  * validate_stats.c. */
 void build_validate_stats(struct build *b);
+/* Looks at the programs of `check = exec`, and at what allows them. In validate_exec.c. */
+void build_validate_exec(struct build *b);
 /* Warns about use-backend lines of a frontend that no client can meet. In validate_routes.c. */
 void build_validate_routes(struct build *b, const struct proxy *p);
 /* Is `p` a backend, so that a frontend can refer to it? A [listen] that names a backend is a frontend in

@@ -139,6 +139,7 @@ static void read_file(struct load *l, const char *path, enum file_kind kind, con
 		return;
 	}
 	source = document_add_source(&l->doc, path);
+	source->found = kind == FILE_FOUND;
 	err = reading_files_add(&l->files, &l->arena, source, kind == FILE_FOUND);
 	if (err) {
 		struct at whole = {.source = source};

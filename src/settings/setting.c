@@ -49,6 +49,7 @@ static const struct setting_type other_types[OPT_TYPES] = {
 	[OPT_CHECK_ROLE] = {setting_parse_check_role, setting_print_check_role, NULL},
 	[OPT_CHECK_SNI] = {setting_parse_check_sni, setting_print_text, setting_text_is_set},
 	[OPT_CHECK_ALPN] = {setting_parse_check_alpn, setting_print_text, setting_text_is_set},
+	[OPT_CHECK_PATH] = {setting_parse_check_path, setting_print_text, setting_text_is_set},
 	[OPT_CHECK_VERIFY] = {setting_parse_check_verify, setting_print_check_verify, NULL},
 	[OPT_PROXY_TLVS] = {setting_parse_proxy_tlvs, setting_print_proxy_tlvs, setting_proxy_tlvs_is_set},
 	[OPT_NETWORKS] = {setting_parse_networks, NULL, setting_never_set},

@@ -149,6 +149,13 @@ int setting_parse_check_verify(const struct setting *s, void *field);
 void setting_print_check_verify(const void *field, const struct option *option, FILE *out);
 /* All words of `c` are read: what they leave out. 0, or -EINVAL after reporting. */
 int setting_finish_check_tls(const struct setting *s, struct config_check *c);
+/* setting_check_exec.c */
+/* The words of a `check = exec` line with those of ours behind the program and its arguments. */
+struct words setting_sort_program(const struct setting *s);
+/* "PROGRAM [ARG...]" at word 1 of such a line; how many words, or -EINVAL after reporting. */
+int setting_take_program(const struct setting *s, struct config_check *c);
+void setting_print_program(const struct config_check *c, FILE *out);
+int setting_parse_check_path(const struct setting *s, void *field);
 /* Replaces escapes (\r \n \t \0 \\ \" \xHH) by their bytes; the result is also NUL-terminated. */
 int setting_unescape(const struct setting *s, const struct word *w, uint8_t **bytes, size_t *len);
 /* The agent of a server, in setting_agent.c. */

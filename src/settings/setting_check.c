@@ -5,7 +5,7 @@
  *	off | tcp | proxy | http [METHOD] PATH [host= expect= soft-stop=] |
  *	https [METHOD] PATH [host= expect= soft-stop= sni= verify=] | tls [sni= alpn= verify=] |
  *	[expect=TEXT] [send TEXT expect=TEXT]... | redis [role=] | pgsql user= [database= role=] |
- *	mysql [user=] | ldap | smtp [EHLO NAME]
+ *	mysql [user=] | ldap | smtp [EHLO NAME] | exec PROGRAM [ARG...] [path=]
  *
  * Rejects text that an HTTP request cannot contain, and words of another kind of check. Main thread.
  */
@@ -316,6 +316,7 @@ static const char *const kind_words[] = {
 	[CONFIG_CHECK_MYSQL] = "mysql",
 	[CONFIG_CHECK_LDAP] = "ldap",
 	[CONFIG_CHECK_SMTP] = "smtp",
+	[CONFIG_CHECK_EXEC] = "exec",
 };
 
 /* Takes the kind of check from its first word; returns the number of words used, or -EINVAL after
@@ -335,6 +336,8 @@ static int take_kind(const struct setting *s, struct config_check *c)
 			taken = take_request(s, c);
 		else if (c->kind == CONFIG_CHECK_SMTP)
 			taken = setting_take_hello(s, c);
+		else if (c->kind == CONFIG_CHECK_EXEC)
+			taken = setting_take_program(s, c);
 		return taken < 0 ? taken : taken + 1;
 	}
 	if (strcmp(w->text, "https") == 0) {
@@ -355,7 +358,8 @@ static int take_kind(const struct setting *s, struct config_check *c)
 	}
 	diag_error(s->diag, DIAG_BAD_VALUE, w->at, "'check' cannot be '%s'", w->text);
 	diag_hint(s->diag, "write off, tcp, http GET /PATH, send TEXT expect=TEXT, expect=TEXT, redis, "
-			   "pgsql user=NAME, https GET /PATH, tls, mysql, ldap, smtp, or proxy");
+			   "pgsql user=NAME, https GET /PATH, tls, mysql, ldap, smtp, exec PROGRAM, or "
+			   "proxy");
 	return -EINVAL;
 }
 
@@ -391,7 +395,8 @@ int setting_parse_check(const struct setting *s, void *field)
 	/* Times and counts are separate options; everything else is reset. */
 	c.port = 0;
 	c.proxy = CONFIG_CHECK_PROXY_AUTO;
-	c.method = c.path = c.host = c.body = c.user = c.database = c.hello = NULL;
+	c.method = c.path = c.host = c.body = c.user = c.database = c.hello = c.program = c.exec_path = NULL;
+	c.args = NULL;
 	c.role = CONFIG_CHECK_ROLE_ANY;
 	c.sni = c.alpn = c.ca_file = NULL;
 	c.tls = false;
@@ -400,8 +405,8 @@ int setting_parse_check(const struct setting *s, void *field)
 	c.statuses = NULL;
 	c.soft_stop = 0;
 	c.steps = NULL;
-	c.status_count = c.step_count = 0;
-	line.words = join_sends(s);
+	c.status_count = c.step_count = c.arg_count = 0;
+	line.words = strcmp(s->words.list[0].text, "exec") == 0 ? setting_sort_program(s) : join_sends(s);
 	line.base = &c;
 	taken = take_kind(&line, &c);
 	if (taken < 0)
@@ -468,5 +473,7 @@ void setting_print_check(const void *field, const struct option *option, FILE *o
 		fputs(kind_words[c->kind], out);
 	if (c->kind == CONFIG_CHECK_SMTP)
 		setting_print_hello(c, out);
+	if (c->kind == CONFIG_CHECK_EXEC)
+		setting_print_program(c, out);
 	setting_print_words(IN_CHECK, c, out);
 }

@@ -213,6 +213,9 @@ static void copy_check(struct arena *a, struct config_check *to, const struct co
 	to->ca_file = copy_text(a, from->ca_file);
 	to->trust = config_trust_hold(a, from->trust);
 	to->hello = copy_text(a, from->hello);
+	to->program = copy_text(a, from->program);
+	to->args = copy_texts(a, from->args, from->arg_count);
+	to->exec_path = copy_text(a, from->exec_path);
 	to->statuses = copy_bytes(a, from->statuses, from->status_count * sizeof(*to->statuses));
 	to->steps = copy_bytes(a, from->steps, from->step_count * sizeof(*to->steps));
 	for (size_t i = 0; i < to->step_count; i++)

@@ -323,6 +323,7 @@ void build_validate(struct build *b)
 			build_validate_options(b, &b->proxies[i]);
 	}
 	build_validate_stats(b);
+	build_validate_exec(b);
 	validate_any_frontend(b);
 	for (size_t i = 0; i < b->proxy_count; i++)
 		if (b->proxies[i].section->kind == IN_BACKEND && !b->proxies[i].duplicate)

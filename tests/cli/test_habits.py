@@ -114,6 +114,10 @@ RULES = [
     ("option mysql-check user haproxy post-41", "write 'check = mysql user=haproxy'"),
     ("http-check disable-on-404", "write 'check = http GET / soft-stop=404'"),
     ("option ldap-check", "write 'check = ldap'"),
+    ("external-check command /opt/check.sh",
+     "write 'check = exec /opt/check.sh', and 'exec-checks = 4' in [global]"),
+    ("external-check path /usr/bin:/bin",
+     "write 'check = exec PROGRAM path=/usr/bin:/bin'"),
     ("option smtpchk", "write 'check = smtp'"),
     ("option smtpchk HELO mail.example.org", "write 'check = smtp HELO mail.example.org'"),
     ("option smtpchk EHLO mail.example.org", "write 'check = smtp EHLO mail.example.org'"),
@@ -244,7 +248,8 @@ VALUES = {"timeout-": "5000", "max-lifetime": "5000", "hard-stop-after": "5000",
           "check-interval": "5000", "check-fast": "500", "check-down": "5000", "check = http GET": "200",
           "check = http": "GET /x", "check = https GET / verify": "none",
           "check = https GET / sni": "app", "check-port": "8008", "check-addr": "10.0.0.9",
-          "check = send": "PING\\r\\n",
+          "check = send": "PING\\r\\n", "check = exec": "/bin/sh",
+          "check = exec PROGRAM path": "/usr/bin:/bin",
           "server NAME": "10.0.0.9:81", "source": "10.0.0.200",
           "hash-balance-factor": "150", "balance = source hash=consistent hash-balance-factor": "150",
           "pipe-size": "65536", "pacing": "1m", "slowstart": "60", "bind": "443", "user": "root",
@@ -252,6 +257,7 @@ VALUES = {"timeout-": "5000", "max-lifetime": "5000", "hard-stop-after": "5000",
           "resolve-family": "ipv4"}
 USERS = "app:$5$rounds=1000$saltsalt$DqtkTIG04cmrnEJ0mkoECt9ibZmoxRHB02bHnTLkpZD\n"
 STAND_INS = {"NETWORK": "10.0.0.0/8", "ADDRESS": "10.0.0.9:81", "NAME": "app", "HOST": "localhost",
+             "PROGRAM": "/bin/sh",
              "PORT": "8080", "PATH": "/var/log/x", "FILE": "n.cidr", "TEXT": "abc", "N": "9"}
 
 
@@ -294,8 +300,9 @@ def refused(path, quoted):
                  (f"{log} {word}", f"{bind}\n{server}\n"), (f"{admin} {word}", f"{bind}\n{server}\n"),
                  ("", f"bind = unix:/run/x {word}\n{server}\n")]
     said = []
+    allow = "exec-checks = 1\n" if "check = exec" in text else ""
     for in_global, listen in tries:
-        path.write_text(f"[global]\n{in_global}\n[listen x]\n{listen}[backend app]\n{server}\n")
+        path.write_text(f"[global]\n{allow}{in_global}\n[listen x]\n{listen}[backend app]\n{server}\n")
         errors = [m for m in judged(path)
                   if m["severity"] == "error" and m["code"] != "not-in-this-version"]
         if not errors:

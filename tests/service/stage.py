@@ -7,7 +7,9 @@ Creates the mounts that the unit requests, starts servers outside the sandbox an
 keyed bytes through both listeners, and prints its findings as one line of JSON. Needs root.
 """
 
+import csv
 import ctypes
+import io
 import json
 import os
 import random
@@ -30,6 +32,7 @@ CONFIG = """\
 [global]
 driver       = {driver}
 admin-socket = unix:/run/weir/admin.sock mode=660 group={uid}
+exec-checks  = 2
 
 [listen web]
 bind     = :80
@@ -39,6 +42,19 @@ server b = {name}:9000
 [listen db]
 bind     = unix:/run/weir/db.sock mode=666
 server a = 127.0.0.1:9000
+check    = exec /run/test/rights
+
+[listen denied]
+bind     = unix:/run/weir/denied.sock mode=600
+server a = 127.0.0.1:9000
+check    = exec /run/test/denied
+"""
+# The last line is what `show stat` shows.
+RIGHTS = """#!/bin/sh
+grep CapPrm /proc/self/status
+"""
+DENIED = """#!/bin/sh
+exec /usr/bin/python3 -c 'import socket; socket.socket(socket.AF_NETLINK)'
 """
 PROBE = """
 import ctypes, errno, json, mmap, os, socket
@@ -91,6 +107,10 @@ def mount_like_the_unit(binary, driver):
     shutil.copy(unit_file.UNIT, "/run/conf/weir.service")
     with open("/run/test/confine.ini", "w", encoding="utf-8") as f:
         f.write(CONFIG.format(uid=UID, driver=driver, name=name_of_this_machine()))
+    for name, text in (("rights", RIGHTS), ("denied", DENIED)):
+        with open("/run/test/" + name, "w", encoding="utf-8") as f:
+            f.write(text)
+        os.chmod("/run/test/" + name, 0o755)
     for folder in ("/tmp", "/home", "/root"):
         run("mount", "-t", "tmpfs", "-o", "mode=755", "empty", folder)
     attributes = (ctypes.c_uint64 * 4)(1, 0, 0, 0)  # MOUNT_ATTR_RDONLY, for all mounts
@@ -168,6 +188,16 @@ def status_of(pid):
         return dict(re.findall(r"(?m)^(\w+):\s*(.*)$", f.read()))
 
 
+def checks():
+    """{section: (check_status, last_chk)} of the servers that programs check, once both have a result."""
+    done = subprocess.run(["/run/test/weir", "ctl", "-s", "/run/weir/admin.sock", "show stat"],
+                          stdout=subprocess.PIPE, text=True, check=False)
+    rows = csv.DictReader(io.StringIO(done.stdout.lstrip("# ")))
+    found = {row["pxname"]: (row["check_status"].removeprefix("* "), row["last_chk"]) for row in rows
+             if row["svname"] == "a" and row["check_duration"]}
+    return found if len(found) == 2 else None
+
+
 def unix_client(path):
     sock = socket.socket(socket.AF_UNIX)
     sock.connect(path)
@@ -200,6 +230,7 @@ def play(unit):
             addresses = [("127.0.0.1", 80), ("::1", 80), ("127.0.0.1", 80), ("::1", 80)]
             saw["web"] = [exchange(socket.create_connection(a), i) for i, a in enumerate(addresses)]
             saw["db"] = exchange(unix_client("/run/weir/db.sock"), 77)
+            saw["checks"] = wait_for(checks)
             saw["served"] = [echo.served for echo in echoes]
             saw["modes"] = {name: oct(os.stat("/run/weir/" + name).st_mode & 0o777)
                             for name in sorted(os.listdir("/run/weir"))}

@@ -11,7 +11,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* What a check of a server's protocol says of it; and what a program may say. */
 #define PROBE_DETAIL_MAX 80
+#define PROBE_REASON_MAX 208
 
 enum probe_outcome { PROBE_OUTCOME_UNKNOWN, PROBE_OUTCOME_PASSED, PROBE_OUTCOME_FAILED };
 
@@ -33,7 +35,7 @@ enum probe_outcome probe_code_outcome(enum probe_code code);
 /* The columns are those of HAProxy's `show stat`. */
 struct probe_view {
 	enum probe_code code; /* check_status: INI before the first result */
-	char detail[PROBE_DETAIL_MAX]; /* last_chk: "connection refused", "status 503"; "" = no detail */
+	char detail[PROBE_REASON_MAX]; /* last_chk: "connection refused", "status 503"; "" = no detail */
 	int64_t duration_ms; /* check_duration: of the last completed check; -1 = none yet */
 	unsigned status;     /* check_code: of the last HTTP answer; 0 = none */
 	unsigned rise;       /* check_rise, check_fall, check_health */

@@ -57,7 +57,7 @@ OPTION("on-empty", BACK_D, BACK_D, OPT_CHOICE, 0, "keep|drain", MADE_BACK_CHOICE
 OPTION("check", BACK_D, BACK_D, OPT_CHECK, 0,
        "off | tcp | http[s] [METHOD] PATH | PROTOCOL | [expect=TEXT] [send TEXT expect=TEXT]...",
        FIELD_PROXY(check), "off", 0, 0,
-       "How servers are health-checked: PROTOCOL is tls, redis, pgsql, mysql, ldap or smtp; weir.ini(5).",
+       "Health checks of servers: PROTOCOL is tls, redis, pgsql, mysql, ldap, smtp or exec; weir.ini(5).",
        "check = http GET /health expect=200")
 OPTION("check-interval", BACK_D, BACK_D, OPT_DURATION, 0, "DURATION", MADE_CHECK(interval_ns), "2s",
        CHECK_MIN_NS, 86400 * NS_PER_SEC, "Time between two health checks of a server.", "check-interval = 2s")
@@ -255,6 +255,9 @@ OPTION("verify", IN_CHECK, IN_CHECK, OPT_CHECK_VERIFY, OPT_HIDE_ZERO, "system | 
        "everyone, or the certificates in a PEM file, which is read when the configuration is; 'check = tls' "
        "without this word ends with the ServerHello. Needs a build with OpenSSL.",
        "check = https GET / verify=none")
+OPTION("path", IN_CHECK, IN_CHECK, OPT_CHECK_PATH, 0, "FOLDER:...", FIELD_CHECK(exec_path), NULL, 0, 0,
+       "PATH of a program that checks; if unset, " CONFIG_EXEC_PATH ".",
+       "check = exec /usr/local/lib/weir/check-app path=/usr/bin:/bin")
 OPTION("port", IN_CHECK, IN_CHECK, OPT_PORT, 0, "PORT", FIELD_CHECK(port), NULL, 1, 65535,
        "Port for health checks, instead of the servers' own.", "check = tcp port=8008")
 OPTION("proxy", IN_CHECK, IN_CHECK, OPT_CHOICE, OPT_BARE | OPT_HIDE_ZERO, "auto|off|v1|v2",

@@ -119,6 +119,7 @@ enum config_check_kind {
 	CONFIG_CHECK_MYSQL,
 	CONFIG_CHECK_LDAP,
 	CONFIG_CHECK_SMTP,
+	CONFIG_CHECK_EXEC,
 };
 /* Whose certificates a check over TLS accepts; HELLO: none is looked at, a ServerHello is enough. */
 enum config_check_verify {
@@ -290,6 +291,14 @@ struct config_status_range {
 	uint16_t last;
 };
 
+/* One of several texts. */
+struct config_text_item {
+	char *text;
+};
+
+/* The PATH of a program that checks. */
+#define CONFIG_EXEC_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
 struct config_check {
 	enum config_check_kind kind;
 	uint16_t port; /* 0 = the server's port */
@@ -313,6 +322,10 @@ struct config_check {
 	char *ca_file;           /* CONFIG_CHECK_VERIFY_FILE */
 	struct tls_trust *trust; /* shared: one reference; SYSTEM and FILE */
 	char *hello;    /* CONFIG_CHECK_SMTP: our name; NULL = "localhost" */
+	char *program;  /* CONFIG_CHECK_EXEC: absolute */
+	struct config_text_item *args; /* what it gets behind HAProxy's four */
+	size_t arg_count;
+	char *exec_path; /* its PATH; NULL = CONFIG_EXEC_PATH */
 #define OPTION_CHECK CONFIG_MEMBER
 #include "weir/config/option_members.tbl.h"
 };
@@ -355,11 +368,6 @@ struct config_backend {
 struct config_ports {
 	uint16_t first;
 	uint16_t last;
-};
-
-/* One of several texts. */
-struct config_text_item {
-	char *text;
 };
 
 /* Server names of TLS clients. With all of it zero, any client meets them. */

@@ -92,6 +92,7 @@ enum option_type {
 	OPT_CHECK_SNI,	/* char *, like the next */
 	OPT_CHECK_ALPN,
 	OPT_CHECK_VERIFY, /* enum config_check_verify, and what belongs to it */
+	OPT_CHECK_PATH,	/* char * */
 	OPT_PROXY_TLVS,	/* struct config_server: what a PROXY header of version 2 carries */
 	OPT_NETWORKS,	/* struct config_networks */
 	OPT_USERS,	/* struct config_ids */

@@ -66,6 +66,10 @@ OPTION("admin-socket", IN_GLOBAL, IN_GLOBAL, OPT_ADMIN, 0,
        "ADDRESS [mode= user= group= level= allow-uid= allow-gid=]", FIELD_GLOBAL(admin), NULL, 0, 0,
        "Unix socket that 'weir ctl' connects to.",
        "admin-socket = unix:/run/weir/admin.sock mode=660 group=weir")
+OPTION("exec-checks", IN_GLOBAL, IN_GLOBAL, OPT_COUNT, 0, "N", MADE_GLOBAL(exec_checks), "0", 0, 1024,
+       "Programs of 'check = exec' that may run at once; further ones wait; 0 = 'check = exec' is refused. "
+       "Only in a file that the command line names.",
+       "exec-checks = 4")
 OPTION("include", IN_GLOBAL, IN_GLOBAL, OPT_INCLUDE, OPT_REPEAT, "GLOB...", NO_FIELD, NULL, 0, 0,
        "Further files to read, in sorted order; relative to the including file unless absolute.",
        "include = conf.d/*.ini")

@@ -24,4 +24,11 @@ unsigned config_server_observe_limit(const struct config_backend *b, const struc
 struct config_check config_server_agent_check(const struct config_backend *b, const struct config_server *s,
 					      struct config_check_step *say);
 
+/* Descriptors that control needs for so many programs of `check = exec` at once: of each its process and its
+ * output, and two while one starts. */
+static inline unsigned config_exec_fds(unsigned programs)
+{
+	return programs > 0 ? 2 * programs + 2 : 0;
+}
+
 #endif

@@ -23,6 +23,7 @@ struct source_line {
 
 struct source {
 	const char *name;
+	bool found; /* by an include or in a folder: nobody named it on the command line */
 	unsigned index; /* position in the order of reading; messages are sorted by it */
 	struct source_line *lines;
 	size_t line_count;

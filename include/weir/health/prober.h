@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/resource.h>
 
 #include "weir/balance/server_updates.h"
 #include "weir/engine/engine.h"
@@ -37,6 +38,15 @@ void prober_free(struct prober *p);
 int prober_prepare(struct prober *p, size_t servers);
 /* The change is committed or was given up: frees what it did not need. */
 void prober_settle(struct prober *p, size_t servers);
+
+/* Programs of `check = exec`: as many as `limit` run at once, 0 until the first commit. Takes descriptors for
+ * them; 0 or -errno, as prober_prepare(). Either of the others comes next: the limit is in effect, or what
+ * was taken is given back. */
+int prober_prepare_execs(struct prober *p, unsigned limit);
+void prober_commit_execs(struct prober *p);
+void prober_undo_execs(struct prober *p);
+/* Their RLIMIT_NOFILE, copied; without this call, the one that this process had at prober_new(). */
+void prober_set_exec_files(struct prober *p, const struct rlimit *files);
 
 /* Workers have news: looks for servers that they have seen fail. Costs nothing without `observe`. */
 void prober_take_news(struct prober *p);

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/resource.h>
 
 #include "weir/engine/engine.h"
 #include "weir/host/cgroup.h"
@@ -58,6 +59,7 @@ struct limits_wish {
 	unsigned locks; /* lock files of Unix paths */
 	unsigned workers;
 	unsigned probes; /* servers with health checks, and with agents: one connection each at a time */
+	unsigned execs;  /* descriptors for programs of health checks */
 	unsigned logs;   /* targets of the log */
 	unsigned web;    /* descriptors of the HTTP endpoint with its clients; 0 = it is closed */
 	unsigned names;  /* descriptors of the name resolver; 0 = no server has a name */
@@ -89,6 +91,8 @@ unsigned limits_count_low(const struct config *c);
 unsigned limits_count_held(const struct config *c, unsigned workers);
 /* Raises the soft RLIMIT_NOFILE to the hard one. 0 or -errno. */
 int limits_raise_fds(void);
+/* RLIMIT_NOFILE as it was before. */
+struct rlimit limits_first_fds(void);
 /* Raises RLIMIT_MEMLOCK as far as this process may: many kernels count the pages of rings there, for all
  * processes of a user together. Call before privileges are dropped. Failure shows up when rings are
  * created. */

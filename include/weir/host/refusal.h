@@ -34,4 +34,8 @@ void refusal_of_limits(const struct limits_facts *facts, const struct limits_wis
 /* A target of the log that cannot be opened; `c` NULL: stderr. */
 void refusal_of_log(const struct config_log *c, int err, char *why, size_t room);
 
+/* Does it have programs run although this process, which is `euid`, keeps root's rights? Then they could do
+ * anything, whatever `user` says. */
+bool refusal_of_programs(const struct config *c, uid_t euid, char *why, size_t room);
+
 #endif

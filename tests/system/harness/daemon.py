@@ -217,16 +217,23 @@ class Daemon:
         # The admin connection itself closes a moment later; so do the files that a name lookup reads, and
         # the state file while it is written.
         def settled():
-            have = process.descriptors(self.pid)
+            have = self._lasting()
             return not any(link.startswith("/etc/") or link.endswith(".new") for link in have) and \
-                stays(lambda: process.descriptors(self.pid) == have, 0.02 * SCALE)
+                stays(lambda: self._lasting() == have, 0.02 * SCALE)
         wait_until(settled, "descriptors settle")
         # A socket that closes in between is one that passes.
         passing = process.passing_sockets(self.pid)
-        return {"fds": process.descriptors(self.pid), "listening": process.listening(self.pid),
+        return {"fds": self._lasting(), "listening": process.listening(self.pid),
                 "endpoints": endpoints,
                 "passing": passing, "timers": info.get("timers"),
                 "pending_ops": info.get("pending_ops")}
+
+    def _lasting(self):
+        """Its descriptors, without those of programs that run for checks: an idle daemon has no pipe."""
+        links = process.descriptors(self.pid)
+        if "check = exec" in self.config:
+            links = [x for x in links if not x.startswith("pipe:") and x != "anon_inode:[pidfd]"]
+        return links
 
     # Signals.
 

@@ -162,6 +162,9 @@ static inline void assert_same_check(const struct config_check *a, const struct 
 	assert_same_text(a->host, b->host);
 	assert_same_text(a->body, b->body);
 	assert_same_text(a->hello, b->hello);
+	assert_same_text(a->program, b->program);
+	assert_same_items(a->args, a->arg_count, b->args, b->arg_count);
+	assert_same_text(a->exec_path, b->exec_path);
 	assert_int_equal(a->soft_stop, b->soft_stop);
 	assert_int_equal(a->status_count, b->status_count);
 	for (size_t i = 0; i < a->status_count; i++) {

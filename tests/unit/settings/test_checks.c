@@ -315,7 +315,7 @@ static void bad_checks_are_refused_at_their_place(void **state)
 		const char *line, *where, *hint;
 	} rows[] = {
 		{"check = ftp", "t.ini:4:9: ", "write off, tcp, http GET /PATH"},
-		{"check = Redis", "t.ini:4:9: ", "https GET /PATH, tls, mysql, ldap, smtp, or proxy"},
+		{"check = Redis", "t.ini:4:9: ", "mysql, ldap, smtp, exec PROGRAM, or proxy"},
 		{"check = redis role=primary", "t.ini:4:20: ", "write role=master or role=replica"},
 		{"check = redis role=slave", "t.ini:4:20: ", "write role=master or role=replica"},
 		{"check = redis role", "t.ini:4:15: ", "'role' needs a value"},

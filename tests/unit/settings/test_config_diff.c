@@ -285,7 +285,7 @@ static bool is_elsewhere(const struct option *o)
 	return o->type == OPT_LATER || o->type == OPT_LOG || o->type == OPT_INCLUDE || o->type == OPT_BIND ||
 	       o->type == OPT_SERVER || o->type == OPT_SERVERS || o->type == OPT_SERVER_WORDS ||
 	       o->type == OPT_BACKEND || o->type == OPT_IDLE || o->type == OPT_KEEPALIVES ||
-	       o->type == OPT_AUTH ||
+	       o->type == OPT_AUTH || o->type == OPT_CHECK_PATH ||
 	       (o->sections & (IN_LOG | IN_SYSLOG)) != 0;
 }
 
@@ -334,6 +334,8 @@ static const char *const worlds[] = {
 	WEB("check = send \"a\" expect=b\ntcp-keepalive = 9s\n"),
 	WEB("check = pgsql user='a b' role=primary\n"),
 	WEB("check = mysql user=a\n"),
+	"[global]\nexec-checks = 1\n" WEB("check = exec /bin/sh a b\n"),
+	"[global]\nexec-checks = 1\n" WEB("check = exec /bin/sh a path=/b\n"),
 	WEB("check = http GET / soft-stop=404\n"),
 	WEB("check = smtp EHLO a\n"),
 	WEB("check = smtp HELO b\n"),

@@ -43,6 +43,8 @@ static const char everything[] =
 	"[listen n]\nbind = :4004\nbalance = random\nserver a = x:1\nserver b = x:2 check\ncheck = off\n"
 	"[listen r]\nbind = :4005\nserver a = x:1\ncheck = redis role=replica port=7\n"
 	"[listen p]\nbind = :4006\nserver a = x:1\ncheck = pgsql user=u database=d role=primary proxy\n"
+	"[listen ex]\nbind = :4050\nserver a = x:1\ncheck = exec /bin/sh a 'b c' path=/bin\n"
+	"[global]\nexec-checks = 3\n"
 	"[listen my]\nbind = :4007\nserver a = x:1\ncheck = mysql user=u\n"
 	"[listen ld]\nbind = :4008\nserver a = x:1\ncheck = ldap\n"
 	"[listen sm]\nbind = :4009\nserver a = x:1\ncheck = smtp EHLO lb.example.com port=2525\n"
