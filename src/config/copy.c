@@ -13,6 +13,7 @@
 #include "weir/base/check.h"
 #include "weir/config/arena.h"
 #include "weir/config/names.h"
+#include "weir/net/list_file.h"
 #include "weir/net/tls_trust.h"
 
 /* The first block of a copy. */
@@ -57,7 +58,7 @@ static struct netset *copy_set(struct arena *a, const struct netset *set, const 
 	if (set == NULL)
 		return NULL;
 	o = arena_alloc_owner(a, sizeof(*o), release_set);
-	o->set = netset_new(from->list, from->count);
+	o->set = config_networks_set(from);
 	if (o->set == NULL)
 		arena_no_memory(a);
 	return o->set;
@@ -110,6 +111,28 @@ struct tls_trust *config_trust_hold(struct arena *a, struct tls_trust *trust)
 	return trust;
 }
 
+static void release_list(void *bytes)
+{
+	struct list_file **room = bytes;
+
+	list_file_drop(*room);
+	*room = NULL;
+}
+
+struct list_file **config_list_room(struct arena *a)
+{
+	return arena_alloc_owner(a, sizeof(struct list_file *), release_list);
+}
+
+struct list_file *config_list_hold(struct arena *a, struct list_file *list)
+{
+	struct list_file **room = list != NULL ? config_list_room(a) : NULL;
+
+	if (room != NULL)
+		*room = list_file_hold(list);
+	return list;
+}
+
 /* Without a line, `file` may be anything. */
 static struct config_place copy_place(struct arena *a, struct config_place place)
 {
@@ -142,6 +165,7 @@ static struct config_place copy_place(struct arena *a, struct config_place place
 #define NETSET(set, networks) to->set = copy_set(a, to->set, &to->networks);
 #define HOSTSET(set, names)   to->set = copy_hosts(a, to->set, &to->names);
 #define TRUST(member)	      to->member = config_trust_hold(a, to->member);
+#define LISTED(member)	      to->member = config_list_hold(a, to->member);
 #define INDEX(member)
 #define PLACE(member)	to->member = copy_place(a, to->member);
 #define ORIGINS(member) to->member = (struct config_origins){0};

@@ -17,6 +17,7 @@
  *   NETSET(set, networks)      a set of the networks in the member `networks`; NULL = none
  *   HOSTSET(set, names)        a set of the patterns in the member `names`, a row before it; NULL = none
  *   TRUST(member)              certificates, of which a copy has a reference; NULL = none
+ *   LISTED(member)             the same for the list of a file
  * Copied, but not compared:
  *   INDEX(member)              an index into another array of the same snapshot
  *   PLACE(member)              where it was written, a struct config_place
@@ -203,8 +204,14 @@ PLACE(place)
 ORIGINS(origins)
 END
 
+STRUCT(config_list)
+TEXT(name)
+LISTED(list)
+END
+
 STRUCT(config_networks)
 ITEMS(net_prefix, list, count)
+ITEMS(config_list, files, file_count)
 END
 
 STRUCT(config_ports)
@@ -216,6 +223,7 @@ STRUCT(config_names)
 VALUE(any)
 VALUE(none)
 ITEMS(config_text_item, list, count)
+ITEMS(config_list, files, file_count)
 END
 
 STRUCT(config_route)
@@ -270,6 +278,7 @@ END
 #undef NETSET
 #undef HOSTSET
 #undef TRUST
+#undef LISTED
 #undef INDEX
 #undef PLACE
 #undef ORIGINS

@@ -42,6 +42,7 @@ static bool same_text(const char *a, const char *b)
 #define NETSET(set, networks)	 SAME_IF((a->set == NULL) == (b->set == NULL)) /* the networks have a row */
 #define HOSTSET(set, names)	 SAME_IF((a->set == NULL) == (b->set == NULL)) /* likewise */
 #define TRUST(member)		 SAME_IF(a->member == b->member) /* the same text is the same object */
+#define LISTED(member)		 SAME_IF(a->member == b->member) /* likewise */
 #define INDEX(member)
 #define PLACE(member)
 #define ORIGINS(member)

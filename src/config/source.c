@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "weir/base/check.h"
+#include "weir/net/list_file.h"
 
 #define SOURCE_CHUNK (64u * 1024u)
 
@@ -75,7 +76,7 @@ static void release_file(void *bytes)
 }
 
 /* Reads everything from `fd` into one buffer of the arena; returns the length or -errno. */
-static ssize_t read_whole(struct arena *a, int fd, char **out)
+static ssize_t read_whole(struct arena *a, int fd, size_t max, char **out)
 {
 	size_t room = SOURCE_CHUNK, used = 0;
 	char *bytes = arena_alloc(a, room);
@@ -90,7 +91,7 @@ static ssize_t read_whole(struct arena *a, int fd, char **out)
 		if (n == 0)
 			break;
 		used += (size_t)n;
-		if (used > SOURCE_BYTES_MAX)
+		if (used > max)
 			return -EFBIG;
 		if (used == room) {
 			char *larger = arena_alloc(a, 2 * room);
@@ -104,7 +105,14 @@ static ssize_t read_whole(struct arena *a, int fd, char **out)
 	return (ssize_t)used;
 }
 
-int source_read_file(struct arena *a, const char *path, bool regular, char **bytes, size_t *len)
+/* What is read: `bytes` and `len` of a file of at most `max` bytes. */
+struct whole {
+	size_t max;
+	char *bytes;
+	size_t len;
+};
+
+static int read_file(struct arena *a, const char *path, bool regular, struct whole *w)
 {
 	struct open_file *f = arena_alloc_owner(a, sizeof(*f), release_file);
 	/* Without O_NONBLOCK, opening a FIFO without a writer would block. */
@@ -118,11 +126,35 @@ int source_read_file(struct arena *a, const char *path, bool regular, char **byt
 	if (regular && fstat(fd, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
 		n = -EINVAL;
 	else
-		n = read_whole(a, fd, bytes); /* a directory: EISDIR */
+		n = read_whole(a, fd, w->max, &w->bytes); /* a directory: EISDIR */
 	release_file(f);
 	if (n < 0)
 		return (int)n;
-	*len = (size_t)n;
+	w->len = (size_t)n;
+	return 0;
+}
+
+int source_read_file(struct arena *a, const char *path, bool regular, char **bytes, size_t *len)
+{
+	struct whole w = {.max = SOURCE_BYTES_MAX};
+	const int err = read_file(a, path, regular, &w);
+
+	if (err)
+		return err;
+	*bytes = w.bytes;
+	*len = w.len;
+	return 0;
+}
+
+int source_read_list(struct arena *a, const char *path, char **bytes, size_t *len)
+{
+	struct whole w = {.max = LIST_FILE_BYTES_MAX};
+	const int err = read_file(a, path, true, &w);
+
+	if (err)
+		return err;
+	*bytes = w.bytes;
+	*len = w.len;
 	return 0;
 }
 

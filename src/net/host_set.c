@@ -22,10 +22,20 @@ struct slot {
 	uint8_t reach; /* of all patterns with this name */
 };
 
+/* Another set whose patterns belong to this one, too. */
+struct part {
+	const struct host_set *set; /* borrows */
+	struct part *next;          /* owns */
+};
+
 struct host_set {
 	struct slot *slots; /* owns */
 	char *names;        /* owns */
+	struct part *parts; /* owns */
 	size_t mask;
+	size_t room; /* patterns that can still be added */
+	size_t used; /* bytes of `names` */
+	size_t bytes; /* that it has */
 	uint8_t reach; /* of all patterns */
 };
 
@@ -54,53 +64,85 @@ static struct slot *find_slot(const struct host_set *set, uint64_t sum, const ch
 	return &set->slots[i];
 }
 
-static void add(struct host_set *set, const struct host_pattern *p, size_t *used)
+void host_set_add(struct host_set *set, const struct host_pattern *p)
 {
 	uint64_t sum = SUM_EMPTY;
 	struct slot *s;
 
+	check(set->room > 0);
+	set->room--;
 	for (size_t i = p->len; i-- > 0;)
 		sum = sum_add(sum, p->name[i]);
 	s = find_slot(set, sum, p->name, p->len);
 	if (s->len == 0) {
 		s->tag = (uint32_t)(hash_mix(sum) >> 32);
-		s->at = (uint32_t)*used;
+		s->at = (uint32_t)set->used;
 		s->len = p->len;
-		memcpy(set->names + *used, p->name, p->len);
-		*used += p->len;
+		check(p->len <= set->bytes - set->used);
+		memcpy(set->names + set->used, p->name, p->len);
+		set->used += p->len;
 	}
 	s->reach |= p->reach;
 	set->reach |= p->reach;
 }
 
-struct host_set *host_set_new(const struct host_pattern *patterns, size_t count)
+struct host_set *host_set_room(size_t count, size_t bytes)
 {
 	struct host_set *set = calloc(1, sizeof(*set));
-	size_t slots = 2, bytes = 1, used = 0;
+	size_t slots = 2;
 
 	check(count <= HOST_SET_MAX);
+	check(bytes <= UINT32_MAX);
 	if (set == NULL)
 		return NULL;
 	while (slots < 2 * count)
 		slots *= 2;
-	for (size_t i = 0; i < count; i++)
-		bytes += patterns[i].len;
 	set->mask = slots - 1;
+	set->room = count;
+	set->bytes = bytes;
 	set->slots = calloc(slots, sizeof(*set->slots));
-	set->names = calloc(1, bytes);
+	set->names = calloc(1, bytes + 1);
 	if (set->slots == NULL || set->names == NULL) {
 		host_set_free(set);
 		return NULL;
 	}
-	for (size_t i = 0; i < count; i++)
-		add(set, &patterns[i], &used);
 	return set;
+}
+
+struct host_set *host_set_new(const struct host_pattern *patterns, size_t count)
+{
+	struct host_set *set;
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < count; i++)
+		bytes += patterns[i].len;
+	set = host_set_room(count, bytes);
+	for (size_t i = 0; set != NULL && i < count; i++)
+		host_set_add(set, &patterns[i]);
+	return set;
+}
+
+bool host_set_include(struct host_set *set, const struct host_set *other)
+{
+	struct part *part = calloc(1, sizeof(*part));
+
+	if (part == NULL)
+		return false;
+	*part = (struct part){other, set->parts};
+	set->parts = part;
+	return true;
 }
 
 void host_set_free(struct host_set *set)
 {
 	if (set == NULL)
 		return;
+	while (set->parts != NULL) {
+		struct part *part = set->parts;
+
+		set->parts = part->next;
+		free(part);
+	}
 	free(set->slots);
 	free(set->names);
 	free(set);
@@ -130,7 +172,11 @@ static const struct slot *find_cover(const struct host_set *set, const char *nam
 
 bool host_set_has(const struct host_set *set, const char *name, size_t len)
 {
-	return find_cover(set, name, len, HOST_EXACT) != NULL;
+	bool has = find_cover(set, name, len, HOST_EXACT) != NULL;
+
+	for (const struct part *part = set->parts; part != NULL && !has; part = part->next)
+		has = host_set_has(part->set, name, len);
+	return has;
 }
 
 bool host_set_covers(const struct host_set *set, const struct host_pattern *narrow,
@@ -138,8 +184,12 @@ bool host_set_covers(const struct host_set *set, const struct host_pattern *narr
 {
 	const struct slot *s = find_cover(set, narrow->name, narrow->len, narrow->reach);
 
-	if (s == NULL)
+	if (s == NULL) {
+		for (const struct part *part = set->parts; part != NULL; part = part->next)
+			if (host_set_covers(part->set, narrow, wide))
+				return true;
 		return false;
+	}
 	memset(wide, 0, sizeof(*wide));
 	wide->reach = s->reach;
 	wide->len = s->len;

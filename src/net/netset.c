@@ -30,9 +30,16 @@ struct range_list {
 	size_t count;
 };
 
+/* Another set whose networks belong to this one, too. */
+struct part {
+	const struct netset *set; /* borrows */
+	struct part *next;        /* owns */
+};
+
 struct netset {
 	struct range_list ip4;
 	struct range_list ip6;
+	struct part *parts; /* owns */
 };
 
 static bool is_less(struct ip_number a, struct ip_number b)
@@ -151,10 +158,27 @@ struct netset *netset_new(const struct net_prefix *prefixes, size_t count)
 	return NULL;
 }
 
+bool netset_include(struct netset *set, const struct netset *other)
+{
+	struct part *part = calloc(1, sizeof(*part));
+
+	if (part == NULL)
+		return false;
+	*part = (struct part){other, set->parts};
+	set->parts = part;
+	return true;
+}
+
 void netset_free(struct netset *set)
 {
 	if (set == NULL)
 		return;
+	while (set->parts != NULL) {
+		struct part *part = set->parts;
+
+		set->parts = part->next;
+		free(part);
+	}
 	free(set->ip4.firsts);
 	free(set->ip4.lasts);
 	free(set->ip6.firsts);
@@ -179,7 +203,7 @@ static bool list_has(const struct range_list *list, struct ip_number n)
 	return from > 0 && !is_less(list->lasts[from - 1], n);
 }
 
-bool netset_has(const struct netset *set, const struct addr_brief *a)
+static bool has_itself(const struct netset *set, const struct addr_brief *a)
 {
 	struct in6_addr ip;
 
@@ -192,4 +216,13 @@ bool netset_has(const struct netset *set, const struct addr_brief *a)
 	if (IN6_IS_ADDR_V4MAPPED(&ip))
 		return list_has(&set->ip4, number_of(AF_INET, a->ip + 12));
 	return list_has(&set->ip6, number_of(AF_INET6, a->ip));
+}
+
+bool netset_has(const struct netset *set, const struct addr_brief *a)
+{
+	bool has = has_itself(set, a);
+
+	for (const struct part *part = set->parts; part != NULL && !has; part = part->next)
+		has = netset_has(part->set, a);
+	return has;
 }

@@ -83,7 +83,7 @@ static bool is_same_admin(const struct config_global *a, const struct config_glo
 
 static bool is_same_networks(const struct config_networks *a, const struct config_networks *b)
 {
-	if (a->count != b->count)
+	if (a->count != b->count || a->file_count != b->file_count)
 		return false;
 	for (size_t i = 0; i < a->count; i++) {
 		const struct net_prefix *x = &a->list[i], *y = &b->list[i];
@@ -91,6 +91,9 @@ static bool is_same_networks(const struct config_networks *a, const struct confi
 		if (x->family != y->family || x->bits != y->bits || memcmp(x->ip, y->ip, sizeof(x->ip)) != 0)
 			return false;
 	}
+	for (size_t i = 0; i < a->file_count; i++)
+		if (a->files[i].list != b->files[i].list || strcmp(a->files[i].name, b->files[i].name) != 0)
+			return false;
 	return true;
 }
 

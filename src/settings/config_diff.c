@@ -217,16 +217,32 @@ static bool is_same_prefix(const struct net_prefix *a, const struct net_prefix *
 	return a->family == b->family && a->bits == b->bits && memcmp(a->ip, b->ip, sizeof(a->ip)) == 0;
 }
 
+/* Behind the networks of the lines come their files; NULL = it is a network. */
+static const struct config_list *file_of(const struct lists *l, unsigned which, size_t i)
+{
+	const struct config_networks *n = l->from[which];
+
+	return i < n->count ? NULL : &n->files[i - n->count];
+}
+
 static bool is_same_network(const struct lists *l, size_t a, size_t b)
 {
-	return is_same_prefix(network_of(l, 0, a), network_of(l, 1, b));
+	const struct config_list *x = file_of(l, 0, a), *y = file_of(l, 1, b);
+
+	if (x == NULL && y == NULL)
+		return is_same_prefix(network_of(l, 0, a), network_of(l, 1, b));
+	return x != NULL && y != NULL && setting_same_lists(x, 1, y, 1);
 }
 
 static void print_network(const struct lists *l, unsigned which, size_t i, FILE *out)
 {
+	const struct config_list *file = file_of(l, which, i);
 	char buf[NETSET_TEXT_MAX];
 
-	fputs(net_prefix_format(network_of(l, which, i), buf), out);
+	if (file != NULL)
+		setting_print_list_facts(file, out);
+	else
+		fputs(net_prefix_format(network_of(l, which, i), buf), out);
 }
 
 static int diff_networks(const struct config_diff *to, const char *key, const struct config_networks *a,
@@ -234,7 +250,7 @@ static int diff_networks(const struct config_diff *to, const char *key, const st
 {
 	const struct lists l = {.key = key,
 				.between = " ",
-				.counts = {a->count, b->count},
+				.counts = {a->count + a->file_count, b->count + b->file_count},
 				.is_same = is_same_network,
 				.print = print_network,
 				.from = {a, b}};
@@ -291,16 +307,35 @@ static bool is_same_route(const struct lists *l, size_t a, size_t b)
 
 	for (size_t i = 0; same && i < x->src_list.count; i++)
 		same = is_same_prefix(&x->src_list.list[i], &y->src_list.list[i]);
+	same = same && setting_same_lists(x->src_list.files, x->src_list.file_count, y->src_list.files,
+					  y->src_list.file_count);
 	for (size_t i = 0; same && i < x->port_count; i++)
 		same = x->ports[i].first == y->ports[i].first && x->ports[i].last == y->ports[i].last;
 	same = same && setting_same_tls_words(x, y);
 	return same && strcmp(route_name(l, 0, a), route_name(l, 1, b)) == 0;
 }
 
+/* " [@FILE (3 networks, hash ...)]": what the line itself does not show. */
+static void print_route_files(const struct config_route *r, FILE *out)
+{
+	const char *before = " [";
+
+	for (size_t i = 0; i < r->src_list.file_count + r->sni.file_count; i++) {
+		const size_t src = r->src_list.file_count;
+
+		fputs(before, out);
+		setting_print_list_facts(i < src ? &r->src_list.files[i] : &r->sni.files[i - src], out);
+		before = ", ";
+	}
+	if (r->src_list.file_count + r->sni.file_count > 0)
+		fputc(']', out);
+}
+
 static void print_route(const struct lists *l, unsigned which, size_t i, FILE *out)
 {
 	fputs(route_name(l, which, i), out);
 	setting_print_route(route_of(l, which, i), out);
+	print_route_files(route_of(l, which, i), out);
 }
 
 static int diff_routes(const struct config_diff *to, const struct config_front *a,

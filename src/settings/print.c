@@ -7,6 +7,7 @@
  * as a line of that section they would cause a warning. The origin of each line can follow it as a comment,
  * which does not affect reading it back. Main thread.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +24,15 @@
 /* Networks or users per line. */
 #define LIST_LINE 8
 
+/* Files whose facts belong to the comment of a line; a line shows at most these. */
+#define LISTS_SHOWN_MAX 4
+#define FACTS_BYTES_MAX (2 * LISTS_SHOWN_MAX * 48)
+
+struct lists {
+	const struct config_list *list; /* borrows */
+	size_t count;
+};
+
 struct printer {
 	const struct config *config;
 	FILE *out;
@@ -30,6 +40,7 @@ struct printer {
 	FILE *line; /* memory; NULL = the line goes straight to `out` */
 	char *text; /* owns, while `line` is open */
 	size_t len;
+	struct lists lists[2]; /* of the next line to end */
 };
 
 /* The stream for the next line; end_line() writes it out. */
@@ -74,11 +85,24 @@ static void print_place(const struct printer *p, const struct config_place *plac
 	}
 }
 
+/* "; 100000 networks, hash 0123456789abcdef" for each file of the line. */
+static void print_facts(const struct lists *lists, FILE *out)
+{
+	for (size_t i = 0; i < lists->count && i < LISTS_SHOWN_MAX; i++) {
+		const struct list_file *l = lists->list[i].list;
+
+		fprintf(out, "; %zu %s, hash %016" PRIx64, list_file_count(l),
+			list_kind_word(list_file_kind(l)), list_file_hash(l));
+	}
+}
+
 static void end_line(struct printer *p, const struct config_place *place, bool defaults)
 {
+	const struct lists lists[] = {p->lists[0], p->lists[1]};
 	FILE *line = p->line;
 
 	p->line = NULL;
+	memset(p->lists, 0, sizeof(p->lists));
 	if (line == NULL) {
 		fputc('\n', p->out);
 		return;
@@ -86,10 +110,12 @@ static void end_line(struct printer *p, const struct config_place *place, bool d
 	if (fclose(line) == 0 && p->text != NULL) {
 		fwrite(p->text, 1, p->len, p->out);
 		/* The reader's limit counts comments too. */
-		if (p->len + 2 * ORIGIN_NAME_MAX < READER_LINE_MAX) {
+		if (p->len + 2 * ORIGIN_NAME_MAX + FACTS_BYTES_MAX < READER_LINE_MAX) {
 			fprintf(p->out, "%*s # ", p->len < ORIGIN_COLUMN ? (int)(ORIGIN_COLUMN - p->len) : 0,
 				"");
 			print_place(p, place, defaults, p->out);
+			print_facts(&lists[0], p->out);
+			print_facts(&lists[1], p->out);
 		}
 	}
 	fputc('\n', p->out);
@@ -170,7 +196,7 @@ static void print_global(struct printer *p, const struct config_global *g)
 		config_print_log(&g->logs[i], out);
 		end_line(p, &g->logs[i].place, false);
 	}
-	if (g->stats.addr.kind == ADDR_NONE && g->stats.allow_list.count == 0 &&
+	if (g->stats.addr.kind == ADDR_NONE && !config_has_networks(&g->stats.allow_list) &&
 	    !g->stats.per_server_histograms && g->stats.auth.file == NULL)
 		return;
 	fputs("\n[stats]\n", p->out);
@@ -198,6 +224,14 @@ static void print_networks(struct printer *p, const struct config_origins *own, 
 
 		for (size_t k = i; k < n->count && k < i + LIST_LINE; k++)
 			fprintf(out, " %s", net_prefix_format(&n->list[k], buf));
+		end_option(p, o, own);
+	}
+	for (size_t i = 0; i < n->file_count; i++) {
+		FILE *out = begin_list(p, o->key);
+
+		fputc(' ', out);
+		setting_print_list(&n->files[i], out);
+		p->lists[0] = (struct lists){&n->files[i], 1};
 		end_option(p, o, own);
 	}
 }
@@ -240,6 +274,8 @@ static void print_access(struct printer *p, const struct config_frontend *f)
 
 		fprintf(out, "use-backend %s =", p->config->backends[route->backend].name);
 		setting_print_route(route, out);
+		p->lists[0] = (struct lists){route->src_list.files, route->src_list.file_count};
+		p->lists[1] = (struct lists){route->sni.files, route->sni.file_count};
 		end_line(p, &route->place, false);
 	}
 }

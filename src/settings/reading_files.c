@@ -81,6 +81,31 @@ int reading_files_add(struct reading_files *f, struct arena *a, struct source *s
 	return 0;
 }
 
+int reading_files_read_list(struct reading_files *f, struct arena *a, const char *name, const char **bytes,
+			    size_t *len)
+{
+	struct text_item item;
+	char *text = NULL;
+	int err;
+
+	if (f != NULL && text_item_find(known_items(f), TEXT_FILE, name, &item)) {
+		*bytes = item.bytes;
+		*len = item.len;
+		return 0;
+	}
+	if (f != NULL && f->kept != NULL)
+		return -ENODATA;
+	err = source_read_list(a, name, &text, len);
+	if (f != NULL && err)
+		f->incomplete = true;
+	if (err)
+		return err;
+	if (f != NULL)
+		record_file(f, a, name, text, *len);
+	*bytes = text;
+	return 0;
+}
+
 int reading_files_add_text(struct reading_files *f, struct arena *a, struct source *s, const char *text)
 {
 	const size_t len = strlen(text);

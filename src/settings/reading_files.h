@@ -33,7 +33,12 @@ void reading_files_init(struct reading_files *f, struct arena *a, struct config_
 /* Adds the lines of the file `s->name`, as source_read_file(); -ENODATA: the kept text does not have it.
  * NULL for `f`: from the disk, and nothing is recorded. */
 int reading_files_add(struct reading_files *f, struct arena *a, struct source *s, bool regular);
-/* The same with a text in memory in place of the file: from the kept text, or `text`, which is recorded. */
+/* All bytes of the file of a list, which stay until the next call of any of these functions: as
+ * source_read_list(), and -ENODATA likewise. */
+int reading_files_read_list(struct reading_files *f, struct arena *a, const char *name, const char **bytes,
+			    size_t *len);
+/* As reading_files_add(), with a text in memory in place of the file: from the kept text, or `text`, which is
+ * recorded. */
 int reading_files_add_text(struct reading_files *f, struct arena *a, struct source *s, const char *text);
 /* Is `name` a directory in the kept text? */
 bool reading_files_has_folder(const struct reading_files *f, const char *name);

@@ -14,6 +14,7 @@
 #include "weir/config/diag.h"
 #include "weir/config/options.h"
 #include "weir/config/words.h"
+#include "weir/net/list_file.h"
 
 /* The maximum length of names and paths, so that what -T prints fits on a line however it is quoted. */
 #define SETTING_TEXT_MAX 1023
@@ -170,6 +171,19 @@ void setting_print_bytes_quoted(const uint8_t *bytes, size_t len, bool literal, 
 int setting_parse_networks(const struct setting *s, void *field);
 int setting_parse_users(const struct setting *s, void *field);
 int setting_parse_ports(const struct setting *s, void *field);
+/* One network, reported at `at` if it is not one; likewise one name of setting_sniff.c. */
+int setting_network(const struct setting *s, struct at at, const char *text, struct net_prefix *prefix);
+int setting_name(const struct setting *s, struct at at, const char *text, struct host_pattern *pattern);
+/* Files of networks and names, in setting_list.c. */
+/* Adds the list that the word "@FILE" names. */
+int setting_add_list(const struct setting *s, const struct word *w, enum list_kind kind,
+		     struct config_list **files, size_t *count);
+/* "@FILE" */
+void setting_print_list(const struct config_list *list, FILE *out);
+/* "@FILE (100000 networks, hash 0123456789abcdef)": for a person. */
+void setting_print_list_facts(const struct config_list *list, FILE *out);
+bool setting_same_lists(const struct config_list *a, size_t a_count, const struct config_list *b,
+			size_t b_count);
 /* What TLS clients say, in setting_sniff.c. */
 int setting_parse_sniff(const struct setting *s, void *field);
 void setting_print_sniff(const void *field, const struct option *option, FILE *out);

@@ -2,8 +2,7 @@
  *
  * setting_access.c - allowed clients and destinations: networks, users, ports.
  *
- * A word "@FILE" is a file of networks, one per line; '#' begins a comment. Rejects files that are not such
- * lists. Main thread.
+ * A word "@FILE" is a file of networks, which setting_list.c reads. Main thread.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -11,8 +10,8 @@
 
 #include "weir/base/check.h"
 #include "weir/config/values.h"
+#include "weir/net/list_file.h"
 #include "weir/net/netset.h"
-#include "reading_files.h"
 #include "setting.h"
 
 /* Maximum parts of one use-backend line, so that -T can print it as one line. */
@@ -88,81 +87,38 @@ static const char *networks_of_range(struct arena *a, const char *text, const ch
 	return NULL;
 }
 
-static int add_network(const struct setting *s, struct at at, const char *text, struct config_networks *n)
+int setting_network(const struct setting *s, struct at at, const char *text, struct net_prefix *prefix)
 {
 	const char *between = (s->option->sections & IN_ROUTE) != 0 ? "," : " ";
 	const char *why = NULL, *range;
+
+	if (net_prefix_parse(text, prefix, &why) == 0)
+		return 0;
+	diag_error(s->diag, DIAG_BAD_ADDRESS, at, "'%s' is not a valid network", text);
+	range = is_range(text) ? networks_of_range(s->diag->arena, text, between) : NULL;
+	if (range != NULL)
+		diag_hint(s->diag, "a range is not a network: write %s", range);
+	else if (is_range(text))
+		diag_hint(s->diag, "a range is not a network: write the networks it has, as in %s",
+			  strchr(text, ':') != NULL ? "2001:db8::/64" : "192.168.0.0/24");
+	else
+		diag_hint(s->diag, "%s", why);
+	return -EINVAL;
+}
+
+static int add_network(const struct setting *s, struct at at, const char *text, struct config_networks *n)
+{
 	struct net_prefix prefix;
 
-	if (net_prefix_parse(text, &prefix, &why) != 0) {
-		diag_error(s->diag, DIAG_BAD_ADDRESS, at, "'%s' is not a valid network", text);
-		range = is_range(text) ? networks_of_range(s->diag->arena, text, between) : NULL;
-		if (range != NULL)
-			diag_hint(s->diag, "a range is not a network: write %s", range);
-		else if (is_range(text))
-			diag_hint(s->diag, "a range is not a network: write the networks it has, as in %s",
-				  strchr(text, ':') != NULL ? "2001:db8::/64" : "192.168.0.0/24");
-		else
-			diag_hint(s->diag, "%s", why);
+	if (setting_network(s, at, text, &prefix) != 0)
 		return -EINVAL;
-	}
 	n->list = arena_grow(s->diag->arena, n->list, n->count, sizeof(prefix));
 	n->list[n->count++] = prefix;
 	return 0;
 }
 
-/* One network per line; blanks and anything after '#' are ignored. */
-static int add_lines(const struct setting *s, const struct source *file, struct config_networks *n)
-{
-	const unsigned errors = s->diag->errors;
-	int result = 0;
-
-	/* If the file is not a list at all, a few messages are enough. */
-	for (size_t i = 0; i < file->line_count && s->diag->errors - errors < DIAG_SHOWN_MAX; i++) {
-		const struct source_line *line = &file->lines[i];
-		size_t from = strspn(line->text, " \t");
-		size_t len = strcspn(line->text + from, " \t#");
-		size_t rest = from + len + strspn(line->text + from + len, " \t");
-		struct at at = {file, (unsigned)i + 1, (unsigned)from + 1, (unsigned)len};
-
-		if (strlen(line->text) != line->len) {
-			diag_error(s->diag, DIAG_BAD_BYTE, at, "a NUL byte in a file of networks");
-			return -EINVAL;
-		}
-		if (len > 0 && line->text[rest] != '\0' && line->text[rest] != '#') {
-			at.col = (unsigned)rest + 1;
-			at.len = 1;
-			diag_error(s->diag, DIAG_SYNTAX, at, "a file of networks has one per line");
-			diag_hint(s->diag, "write a line for the next one, or '#' before a comment");
-			result = -EINVAL;
-		} else if (len > 0) {
-			const char *text = arena_strndup(s->diag->arena, line->text + from, len);
-
-			result = add_network(s, at, text, n) != 0 ? -EINVAL : result;
-		}
-	}
-	return result;
-}
-
-static int add_file(const struct setting *s, const struct word *w, struct config_networks *n)
-{
-	struct arena *a = s->diag->arena;
-	struct source *file = source_new(a, source_beside(a, w->at.source, w->text + 1));
-	int err = w->text[1] == '\0' ? -ENOENT : reading_files_add(s->diag->files, a, file, true);
-
-	/* Messages about its lines follow those about the configuration. */
-	file->index = ~0u;
-	if (err) {
-		diag_error(s->diag, DIAG_CANNOT_READ, w->at, "cannot read '%s': %s", file->name,
-			   source_why_unread(err));
-		diag_hint(s->diag, "@FILE is a file of networks, one per line, next to the configuration");
-		return -EINVAL;
-	}
-	return add_lines(s, file, n);
-}
-
 /* The comma-separated parts of one word; it may end in a comma ("10.0.0.0/8, 192.0.2.7"). */
-static int add_word(const struct setting *s, const struct word *w, bool files, struct config_networks *n)
+static int add_word(const struct setting *s, const struct word *w, struct config_networks *n)
 {
 	int result = 0;
 
@@ -170,14 +126,22 @@ static int add_word(const struct setting *s, const struct word *w, bool files, s
 		struct word part = word_part(s->diag, w, at, strcspn(w->text + at, ","));
 		int err;
 
-		if (files && part.text[0] == '@')
-			err = add_file(s, &part, n);
+		if (part.text[0] == '@')
+			err = setting_add_list(s, &part, LIST_NETWORKS, &n->files, &n->file_count);
 		else
 			err = add_network(s, part.at, part.text, n);
 		result = err ? err : result;
 		at += part.len + 1;
 	}
 	return result;
+}
+
+static bool is_empty(const struct config_networks *n)
+{
+	for (size_t i = 0; i < n->file_count; i++)
+		if (list_file_count(n->files[i].list) > 0)
+			return false;
+	return n->count == 0;
 }
 
 int setting_parse_networks(const struct setting *s, void *field)
@@ -187,20 +151,21 @@ int setting_parse_networks(const struct setting *s, void *field)
 	int result = 0;
 
 	for (size_t i = 0; i < s->words.count; i++) {
-		if (add_word(s, &s->words.list[i], !route, n) != 0)
+		if (add_word(s, &s->words.list[i], n) != 0)
 			result = -EINVAL;
 	}
-	if (result == 0 && n->count == 0) {
-		/* An empty list, which admits nobody or everybody, is not what the user meant. */
+	if (result == 0 && is_empty(n) && !(route && n->file_count > 0)) {
+		/* An empty list, which admits nobody or everybody, is not what the user meant. A file that
+		 * chooses a backend may be empty for now. */
 		diag_error(s->diag, DIAG_NO_VALUE, s->words.list[0].at, "'%s' names no network",
 			   s->option->key);
 		diag_hint(s->diag, "write 0.0.0.0/0 and ::/0 for all");
 		return -EINVAL;
 	}
-	if (route && n->count > ROUTE_PARTS_MAX) {
+	if (route && n->count + n->file_count > ROUTE_PARTS_MAX) {
 		diag_error(s->diag, DIAG_OUT_OF_RANGE, s->words.list[0].at, "'src' takes at most %d networks",
 			   ROUTE_PARTS_MAX);
-		diag_hint(s->diag, "write another use-backend line for the rest");
+		diag_hint(s->diag, "write them into a file, one per line, and src=@FILE");
 		return -EINVAL;
 	}
 	return result;

@@ -21,6 +21,10 @@ void setting_print_route(const struct config_route *route, FILE *out)
 
 	for (size_t i = 0; i < route->src_list.count; i++)
 		fprintf(out, "%s%s", i > 0 ? "," : " src=", net_prefix_format(&route->src_list.list[i], buf));
+	for (size_t i = 0; i < route->src_list.file_count; i++) {
+		fputs(i > 0 || route->src_list.count > 0 ? "," : " src=", out);
+		setting_print_list(&route->src_list.files[i], out);
+	}
 	for (size_t i = 0; i < route->port_count; i++) {
 		const struct config_ports *ports = &route->ports[i];
 

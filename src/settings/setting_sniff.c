@@ -72,7 +72,9 @@ static int validate_length(const struct setting *s, const struct word *w)
 		return 0;
 	diag_error(s->diag, DIAG_TOO_LONG, w->at, "a list of '%s' has at most %d bytes", s->option->key,
 		   NAMES_BYTES_MAX);
-	diag_hint(s->diag, "write another use-backend line for the rest");
+	diag_hint(s->diag, "%s", s->option->type == OPT_NAMES ?
+		  "write them into a file, one per line, and sni=@FILE" :
+		  "write another use-backend line for the rest");
 	return -EINVAL;
 }
 
@@ -98,9 +100,13 @@ static int each_part(const struct setting *s, int (*add)(const struct setting *s
 	return result;
 }
 
-static int bad_name(const struct setting *s, const struct word *part, const char *why)
+int setting_name(const struct setting *s, struct at at, const char *text, struct host_pattern *pattern)
 {
-	diag_error(s->diag, DIAG_BAD_VALUE, part->at, "'%s' is not a valid server name", part->text);
+	const char *why = NULL;
+
+	if (host_pattern_parse(text, pattern, &why) == 0)
+		return 0;
+	diag_error(s->diag, DIAG_BAD_VALUE, at, "'%s' is not a valid server name", text);
 	diag_hint(s->diag, "%s", why);
 	return -EINVAL;
 }
@@ -110,7 +116,6 @@ static int add_name(const struct setting *s, const struct word *part, void *fiel
 	struct config_names *names = field;
 	char text[HOST_PATTERN_TEXT_MAX];
 	struct host_pattern pattern;
-	const char *why = NULL;
 
 	if (strcmp(part->text, "any") == 0) {
 		names->any = true;
@@ -121,9 +126,9 @@ static int add_name(const struct setting *s, const struct word *part, void *fiel
 		return 0;
 	}
 	if (part->text[0] == '@')
-		return bad_name(s, part, "this version reads no names from a file: list them");
-	if (host_pattern_parse(part->text, &pattern, &why) != 0)
-		return bad_name(s, part, why);
+		return setting_add_list(s, part, LIST_NAMES, &names->files, &names->file_count);
+	if (setting_name(s, part->at, part->text, &pattern) != 0)
+		return -EINVAL;
 	names->list = add_item(s, names->list, &names->count, host_pattern_format(&pattern, text));
 	return 0;
 }
@@ -168,11 +173,18 @@ static void print_items(const struct config_text_item *list, size_t count, const
 
 static void print_sni(const struct config_names *names, FILE *out)
 {
+	bool begun = names->any || names->none;
+
 	if (names->any)
 		fputs(" sni=any", out);
 	if (names->none)
 		fprintf(out, "%snone", names->any ? "," : " sni=");
-	print_items(names->list, names->count, names->any || names->none ? "," : " sni=", out);
+	print_items(names->list, names->count, begun ? "," : " sni=", out);
+	begun = begun || names->count > 0;
+	for (size_t i = 0; i < names->file_count; i++) {
+		fputs(begun || i > 0 ? "," : " sni=", out);
+		setting_print_list(&names->files[i], out);
+	}
 }
 
 /* A protocol may have quotes in its name. */
@@ -214,5 +226,6 @@ bool setting_same_tls_words(const struct config_route *a, const struct config_ro
 {
 	return a->sni.any == b->sni.any && a->sni.none == b->sni.none &&
 	       same_items(a->sni.list, a->sni.count, b->sni.list, b->sni.count) &&
+	       setting_same_lists(a->sni.files, a->sni.file_count, b->sni.files, b->sni.file_count) &&
 	       same_items(a->alpn, a->alpn_count, b->alpn, b->alpn_count);
 }

@@ -99,6 +99,17 @@ static void release_set(void *bytes)
 	o->set = NULL;
 }
 
+static struct config_list *copy_lists(struct arena *a, const struct config_list *from, size_t count)
+{
+	struct config_list *to = arena_alloc(a, count * sizeof(*to));
+
+	for (size_t i = 0; i < count; i++) {
+		to[i].name = copy_text(a, from[i].name);
+		to[i].list = config_list_hold(a, from[i].list);
+	}
+	return to;
+}
+
 /* Copies the networks as written and builds the set; no set if there are none. */
 static struct netset *copy_networks(struct arena *a, const struct config_networks *from,
 				    struct config_networks *to)
@@ -106,11 +117,12 @@ static struct netset *copy_networks(struct arena *a, const struct config_network
 	struct set_owner *o;
 
 	*to = (struct config_networks){copy_bytes(a, from->list, from->count * sizeof(*to->list)),
-				       from->count};
-	if (from->count == 0)
+				       from->count, copy_lists(a, from->files, from->file_count),
+				       from->file_count};
+	if (!config_has_networks(to))
 		return NULL;
 	o = arena_alloc_owner(a, sizeof(*o), release_set);
-	o->set = netset_new(to->list, to->count);
+	o->set = config_networks_set(to);
 	if (o->set == NULL)
 		arena_no_memory(a);
 	return o->set;
@@ -142,7 +154,7 @@ static struct host_set *make_hosts(struct arena *a, const struct config_names *n
 {
 	struct hosts_owner *o;
 
-	if (names->count == 0)
+	if (!config_lists_names(names))
 		return NULL;
 	o = arena_alloc_owner(a, sizeof(*o), release_hosts);
 	o->set = config_names_set(names);
@@ -345,6 +357,7 @@ static void fill_routes(struct arena *a, const struct config *c, const struct bu
 		route->port_count = ports->count;
 		route->sni = line->route.sni;
 		route->sni.list = copy_texts(a, line->route.sni.list, line->route.sni.count);
+		route->sni.files = copy_lists(a, line->route.sni.files, line->route.sni.file_count);
 		route->hosts = make_hosts(a, &route->sni);
 		route->alpn = copy_texts(a, line->route.alpn.list, line->route.alpn.count);
 		route->alpn_count = line->route.alpn.count;

@@ -109,7 +109,8 @@ static void validate_optional(struct build *b, const struct proxy *p)
 		const struct words *words = &p->bind_words[i];
 		const struct word *w = setting_find_word(b->diag->arena, words, IN_BIND, "accept-proxy");
 
-		if (p->binds[i].accept_proxy != CONFIG_ACCEPT_PROXY_OPTIONAL || p->set.trusted.count > 0)
+		if (p->binds[i].accept_proxy != CONFIG_ACCEPT_PROXY_OPTIONAL ||
+		    config_has_networks(&p->set.trusted))
 			continue;
 		diag_error(b->diag, DIAG_MISSING, w->at,
 			   "'accept-proxy=optional' without 'trusted': anybody could claim an address");

@@ -115,14 +115,14 @@ static void look_at_backends(struct believers *all, const struct proxy *p)
 
 static void look_at_frontend(struct believers *all, const struct proxy *p)
 {
-	if (p->set.allow.count > 0)
+	if (config_has_networks(&p->set.allow))
 		add_option(all, p, "allow-from");
-	if (p->set.deny.count > 0)
+	if (config_has_networks(&p->set.deny))
 		add_option(all, p, "deny-from");
 	if (p->set.maxconn_per_source > 0)
 		add_option(all, p, "maxconn-per-source");
 	for (size_t i = 0; i < p->route_count; i++)
-		if (p->routes[i].route.src.count > 0 || p->routes[i].route.ports.count > 0)
+		if (config_has_networks(&p->routes[i].route.src) || p->routes[i].route.ports.count > 0)
 			add_believer(all, "use-backend", p->routes[i].place);
 }
 
@@ -153,7 +153,7 @@ static bool names_trusted(const struct proxy *p)
 		if (o != NULL && strcmp(o->key, "trusted") == 0)
 			return true;
 	}
-	return p->set.trusted.count > 0;
+	return config_has_networks(&p->set.trusted);
 }
 
 void build_validate_trust(struct build *b, const struct proxy *p)

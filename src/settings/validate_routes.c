@@ -9,6 +9,8 @@
 
 #include "weir/base/check.h"
 #include "weir/net/host_pattern.h"
+#include "weir/net/host_set.h"
+#include "weir/net/list_file.h"
 #include "build.h"
 
 /* The lines of one frontend. */
@@ -30,17 +32,35 @@ static bool prefix_covers(const struct net_prefix *wide, const struct net_prefix
 	return bits == 0 || (wide->ip[bytes] ^ narrow->ip[bytes]) >> (8 - bits) == 0;
 }
 
+/* Does each file of `narrow` occur in `wide`? Files are not compared entry by entry. */
+static bool covers_files(const struct config_list *wide, size_t wide_count, const struct config_list *narrow,
+			 size_t narrow_count)
+{
+	for (size_t i = 0; i < narrow_count; i++) {
+		bool found = false;
+
+		for (size_t k = 0; k < wide_count && !found; k++)
+			found = wide[k].list == narrow[i].list;
+		if (!found)
+			return false;
+	}
+	return true;
+}
+
 static bool covers_sources(const struct config_networks *wide, const struct config_networks *narrow)
 {
+	const bool asks = config_has_networks(wide);
+
 	for (size_t i = 0; i < narrow->count; i++) {
 		bool found = false;
 
 		for (size_t k = 0; k < wide->count && !found; k++)
 			found = prefix_covers(&wide->list[k], &narrow->list[i]);
-		if (!found && wide->count > 0)
+		if (!found && asks)
 			return false;
 	}
-	return wide->count == 0 || narrow->count > 0;
+	return !asks || (config_has_networks(narrow) &&
+			 covers_files(wide->files, wide->file_count, narrow->files, narrow->file_count));
 }
 
 static bool covers_ports(const struct route_ports *wide, const struct route_ports *narrow)
@@ -72,7 +92,7 @@ static bool covers_protocols(const struct route_protocols *wide, const struct ro
 
 static bool has_names(const struct config_names *n)
 {
-	return n->any || n->none || n->count > 0;
+	return n->any || n->none || config_lists_names(n);
 }
 
 /* What the names of a line cover of one name: a word for a message; NULL = nothing. */
@@ -83,6 +103,12 @@ static const char *covers_name(const struct reader *r, size_t wide, const struct
 	for (size_t i = 0; i < names->count; i++)
 		if (host_pattern_covers(&r->patterns[wide][i], name))
 			return names->list[i].text;
+	for (size_t i = 0; i < names->file_count; i++) {
+		struct host_pattern found;
+
+		if (host_set_covers(list_file_names(names->files[i].list), name, &found))
+			return arena_printf(r->b->diag->arena, "@%s", names->files[i].name);
+	}
 	return names->any ? "any" : NULL;
 }
 
@@ -94,6 +120,7 @@ static bool covers_names(const struct reader *r, size_t wide, size_t narrow)
 
 	for (size_t i = 0; all && i < n->count; i++)
 		all = covers_name(r, wide, &r->patterns[narrow][i]) != NULL;
+	all = all && (w->any || covers_files(w->files, w->file_count, n->files, n->file_count));
 	return all || !has_names(w);
 }
 
@@ -170,7 +197,7 @@ static bool trusts_headers(const struct proxy *p)
 {
 	for (size_t i = 0; i < p->bind_count; i++)
 		if (p->binds[i].accept_proxy != CONFIG_ACCEPT_PROXY_OFF &&
-		    (p->set.trusted.count > 0 || p->binds[i].addr.kind == ADDR_UNIX ||
+		    (config_has_networks(&p->set.trusted) || p->binds[i].addr.kind == ADDR_UNIX ||
 		     p->binds[i].addr.kind == ADDR_FD))
 			return true;
 	return false;
@@ -180,11 +207,26 @@ static bool trusts_headers(const struct proxy *p)
 static bool can_know(const struct proxy *p, const struct route *route)
 {
 	const bool asks = has_names(&route->sni) || route->alpn.count > 0;
-	const bool only_hello = route->sni.none && !route->sni.any && route->sni.count == 0;
+	const bool only_hello = route->sni.none && !route->sni.any && !config_lists_names(&route->sni);
 
 	/* A failed line may have been the missing one. */
 	return !asks || p->set.sniff.kind != CONFIG_SNIFF_OFF || p->section->bad != 0 ||
 	       (!only_hello && trusts_headers(p));
+}
+
+/* Does it ask for an entry of files that have none? */
+static bool is_empty(const struct route *route)
+{
+	const struct config_networks *src = &route->src;
+	const struct config_names *sni = &route->sni;
+	bool no_src = src->count == 0 && src->file_count > 0;
+	bool no_name = sni->count == 0 && sni->file_count > 0 && !sni->any && !sni->none;
+
+	for (size_t i = 0; i < src->file_count; i++)
+		no_src = no_src && list_file_count(src->files[i].list) == 0;
+	for (size_t i = 0; i < sni->file_count; i++)
+		no_name = no_name && list_file_count(sni->files[i].list) == 0;
+	return no_src || no_name;
 }
 
 static void validate_line(const struct reader *r, size_t n)
@@ -193,6 +235,11 @@ static void validate_line(const struct reader *r, size_t n)
 	const struct config_names *names = &line->route.sni;
 	const struct route_line *first = find_line(r, n);
 
+	if (is_empty(&line->route)) {
+		diag_warning(r->b->diag, DIAG_NO_EFFECT, line->at,
+			     "this line never matches for now: its file is empty");
+		return;
+	}
 	if (!can_know(r->proxy, &line->route)) {
 		diag_warning(r->b->diag, DIAG_NO_EFFECT, line->at,
 			     "this line never matches: '%s' does not read what TLS clients ask for",
@@ -202,7 +249,8 @@ static void validate_line(const struct reader *r, size_t n)
 	}
 	/* For a single name, the name that covers it says more. */
 	if (first == NULL ||
-	    (names->count == 1 && !names->any && !names->none && has_names(&first->route.sni)))
+	    (names->count == 1 && names->file_count == 0 && !names->any && !names->none &&
+	     has_names(&first->route.sni)))
 		validate_names(r, n);
 	else
 		warn_line(r->b, line, first);

@@ -121,7 +121,8 @@ def test_a_reload_takes_a_changed_file_and_a_plan_shows_it(weir, peers, folder, 
     write(then)
     only("127.0.0.2", "127.0.0.3")  # nobody has asked for a reload yet
     code, shown = plan()
-    assert code == 10 and key in shown and "127.0.0.2" in shown and "127.0.0.3" in shown, shown
+    assert code == 10 and key in shown and f"@{path} (" in shown, shown
+    assert "127.0.0.3" not in shown, "a file is not shown line by line"
     daemon.reload(words=())
     only("127.0.0.3", "127.0.0.2")
     client.send(1000)  # who is in stays in

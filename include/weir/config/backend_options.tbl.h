@@ -265,13 +265,16 @@ OPTION("proxy", IN_CHECK, IN_CHECK, OPT_CHOICE, OPT_BARE | OPT_HIDE_ZERO, "auto|
        "PROXY header of a health check; auto = the server's send-proxy, none to another port or address; "
        "the word alone means v2.",
        "check = tcp proxy=v1")
-OPTION("src", IN_ROUTE, IN_ROUTE, OPT_NETWORKS, 0, "NETWORK,...", FIELD_ROUTE(src), NULL, 0, 0,
-       "Client networks.", "use-backend app = src=10.0.0.0/8,192.0.2.7")
+OPTION("src", IN_ROUTE, IN_ROUTE, OPT_NETWORKS, 0, "NETWORK | @FILE,...", FIELD_ROUTE(src), NULL, 0, 0,
+       "Client networks. @FILE lists one per line, up to 1,000,000; '#' starts a comment.",
+       "use-backend app = src=10.0.0.0/8,192.0.2.7")
 OPTION("dst-port", IN_ROUTE, IN_ROUTE, OPT_PORTS, 0, "PORT[-PORT],...", FIELD_ROUTE(ports), NULL, 1, 65535,
        "Ports that clients connect to.", "use-backend app = dst-port=8080,9000-9010")
-OPTION("sni", IN_ROUTE, IN_ROUTE, OPT_NAMES, 0, "NAME,... | any | none", FIELD_ROUTE(sni), NULL, 0, 0,
+OPTION("sni", IN_ROUTE, IN_ROUTE, OPT_NAMES, 0, "NAME | @FILE,... | any | none", FIELD_ROUTE(sni), NULL, 0,
+       0,
        "Server names that TLS clients request: NAME; *.NAME for any depth below NAME; .NAME for NAME and "
-       "below; any = a hello with a name, none = a hello without one.",
+       "below; any = a hello with a name, none = a hello without one. @FILE lists one name per line, like "
+       "that of src.",
        "use-backend app = sni=*.api.example.com,www.example.com")
 OPTION("alpn", IN_ROUTE, IN_ROUTE, OPT_PROTOCOLS, 0, "PROTOCOL,...", FIELD_ROUTE(alpn), NULL, 0, 0,
        "Protocols, of which TLS clients offer at least one.", "use-backend app = alpn=h2")

@@ -21,6 +21,7 @@
 #include "weir/net/host_set.h"
 #include "weir/net/netset.h"
 
+struct list_file;
 struct tls_trust;
 
 #define CONFIG_ADMIN_CLIENTS_MAX 16 /* maximum clients that the admin socket serves at a time */
@@ -171,11 +172,24 @@ struct config_socket_owner {
 	gid_t gid; /* (gid_t)-1 = keep */
 };
 
+/* A file of networks or of names, "@FILE". */
+struct config_list {
+	char *name;            /* where it was read */
+	struct list_file *list; /* shared: one reference */
+};
+
 /* Networks as written, for -T; lookups use the set next to them. */
 struct config_networks {
 	struct net_prefix *list;
 	size_t count;
+	struct config_list *files;
+	size_t file_count;
 };
+
+static inline bool config_has_networks(const struct config_networks *n)
+{
+	return n->count > 0 || n->file_count > 0;
+}
 
 /* Users of the HTTP endpoint, from a file. */
 struct config_auth {
@@ -376,7 +390,15 @@ struct config_names {
 	bool none; /* clients whose hello names none */
 	struct config_text_item *list; /* patterns of host_pattern.h */
 	size_t count;
+	struct config_list *files;
+	size_t file_count;
 };
+
+/* Does it name servers, itself or in a file? */
+static inline bool config_lists_names(const struct config_names *n)
+{
+	return n->count > 0 || n->file_count > 0;
+}
 
 /* One `use-backend`: the first route whose conditions are all met is used. */
 struct config_route {
@@ -394,7 +416,7 @@ struct config_route {
 
 static inline bool config_route_has_sni(const struct config_route *r)
 {
-	return r->sni.any || r->sni.none || r->sni.count > 0;
+	return r->sni.any || r->sni.none || config_lists_names(&r->sni);
 }
 
 /* What clients send before they get a backend. */

@@ -3,12 +3,12 @@
  * copy.h - copies of parts of a snapshot that outlive it.
  *
  * A copy is self-contained: every pointer in it points into the copy's own memory, down to texts, sets of
- * networks and routes; only certificates are shared, and it has a reference of its own to them. It differs
- * from the original only in what is left out, which is 0: the binds of a frontend and the servers of a
- * backend, which are copied one by one, and `origins`. `place` is copied, so that a message can say where the
- * original was written; a newer snapshot may have it on another line and still be the same (same.h).
- * `backend` of a frontend and of its routes is an index into the backends of the snapshot that the original
- * is in; it means nothing to any other.
+ * networks and routes; only certificates and the lists of files are shared, and it has references of its own
+ * to them. It differs from the original only in what is left out, which is 0: the binds of a frontend and
+ * the servers of a backend, which are copied one by one, and `origins`. `place` is copied, so that a message
+ * can say where the original was written; a newer snapshot may have it on another line and still be the same
+ * (same.h). `backend` of a frontend and of its routes is an index into the backends of the snapshot that the
+ * original is in; it means nothing to any other.
  *
  * Each function returns NULL when out of memory, with nothing left behind. Free a copy with its own function,
  * once; NULL is allowed. Any thread, if the original does not change.
@@ -38,6 +38,10 @@ void config_check_copy_free(struct config_check *copy);
 struct tls_trust **config_trust_room(struct arena *a);
 /* Another reference to `trust`, likewise. NULL is harmless. */
 struct tls_trust *config_trust_hold(struct arena *a, struct tls_trust *trust);
+
+/* The same for the list of a file. */
+struct list_file **config_list_room(struct arena *a);
+struct list_file *config_list_hold(struct arena *a, struct list_file *list);
 
 struct config_log *config_log_copy(const struct config_log *original);
 void config_log_copy_free(struct config_log *copy);

@@ -163,7 +163,8 @@ OPTION("log-empty", FRONT_D, FRONT_D, OPT_CHOICE, 0, "on|off",
        "log-empty = off")
 OPTION("allow-from", FRONT_D, FRONT_D, OPT_NETWORKS, OPT_REPEAT, "NETWORK... | @FILE", FIELD_PROXY(allow),
        NULL, 0, 0,
-       "Networks that may connect; all others may not. @FILE lists one per line; '#' starts a comment.",
+       "Networks that may connect; all others may not. @FILE lists one per line, up to 1,000,000; '#' starts "
+       "a comment.",
        "allow-from = 10.0.0.0/8 2001:db8::/32")
 OPTION("deny-from", FRONT_D, FRONT_D, OPT_NETWORKS, OPT_REPEAT, "NETWORK... | @FILE", FIELD_PROXY(deny),
        NULL, 0, 0, "Networks that may not connect; takes precedence over allow-from.",

@@ -45,6 +45,8 @@ void source_take_text(struct arena *a, struct source *s, char *text, size_t len)
 /* Reads a whole file into the arena, with room for one byte more. 0 or -errno; -EFBIG above SOURCE_BYTES_MAX,
  * -EINVAL if `regular` is required and the file is not regular (a FIFO or device is not even waited for). */
 int source_read_file(struct arena *a, const char *path, bool regular, char **bytes, size_t *len);
+/* The same for a list, which must be a regular file of at most LIST_FILE_BYTES_MAX. */
+int source_read_list(struct arena *a, const char *path, char **bytes, size_t *len);
 /* Describes an error of source_read_file(); -ENODATA: it is not among what is kept of an earlier reading. */
 const char *source_why_unread(int err);
 /* The location of `path` as written in `s`: relative to the directory of `s` unless absolute. */

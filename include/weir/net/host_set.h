@@ -20,6 +20,13 @@ struct host_set; /* opaque */
 
 /* Builds a set from `count` patterns, in any order, repeated or not. NULL when out of memory. */
 struct host_set *host_set_new(const struct host_pattern *patterns, size_t count);
+/* An empty set with room for `count` patterns whose names have `bytes` bytes. NULL when out of memory. */
+struct host_set *host_set_room(size_t count, size_t bytes);
+/* Adds a pattern; there must be room for it. Not while others look up. */
+void host_set_add(struct host_set *set, const struct host_pattern *p);
+/* The set also has the patterns of `other`, which it borrows for as long as it is used. False when out of
+ * memory. */
+bool host_set_include(struct host_set *set, const struct host_set *other);
 void host_set_free(struct host_set *set); /* NULL is allowed */
 
 /* Does a pattern match the name (as for host_pattern_matches())? */

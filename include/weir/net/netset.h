@@ -37,6 +37,9 @@ const char *net_prefix_format(const struct net_prefix *p, char *buf);
 
 /* Builds a set from `count` prefixes, in any order, with any overlap. NULL when out of memory. */
 struct netset *netset_new(const struct net_prefix *prefixes, size_t count);
+/* The set also contains what `other` contains, which it borrows for as long as it is used. False when out of
+ * memory. */
+bool netset_include(struct netset *set, const struct netset *other);
 void netset_free(struct netset *set); /* NULL is allowed */
 
 /* Is `a` in the set? A Unix address never is; an IPv4-mapped one is looked up as IPv4. */

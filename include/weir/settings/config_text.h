@@ -16,8 +16,8 @@
 
 #include "weir/base/text.h"
 
-/* A longer text is not kept: config_reading_take_text() returns NULL. */
-#define CONFIG_TEXT_BYTES_MAX (64u << 20)
+/* A longer text is not kept: config_reading_take_text() returns NULL. There is room for the largest list. */
+#define CONFIG_TEXT_BYTES_MAX (80u << 20)
 
 struct config_text;
 

@@ -19,6 +19,7 @@
 #include "weir/config/arena.h"
 #include "weir/config/copy.h"
 #include "weir/config/same.h"
+#include "weir/net/list_file.h"
 #include "weir/net/tls_trust.h"
 
 void *__real_calloc(size_t count, size_t size);
@@ -68,6 +69,7 @@ void __wrap_free(void *bytes)
 #define NETSET(set, networks)	 NULL,
 #define HOSTSET(set, names)	 NULL,
 #define TRUST(member)		 NULL,
+#define LISTED(member)		 NULL,
 #define INDEX(member)		 0,
 #define PLACE(member)		 {0},
 #define ORIGINS(member)		 {0},
@@ -133,7 +135,29 @@ static struct tls_trust *make_trust(struct arena *a)
 
 static const struct net_prefix in_set = {AF_INET, 8, {10}};
 static const struct addr_brief inside = {AF_INET, 80, 0, {10, 1, 2, 3}};
+static const struct addr_brief in_a_file = {AF_INET, 80, 0, {12, 1, 2, 3}};
 static const struct addr_brief outside = {AF_INET, 80, 0, {11, 1, 2, 3}};
+
+/* A list of both kinds, so that it serves for either. */
+static struct list_file *make_list(struct arena *a)
+{
+	const struct host_pattern in_names = {HOST_EXACT, 4, "file"};
+	const struct net_prefix in_file = {AF_INET, 8, {12}};
+	const struct list_key key = list_key_of(LIST_NETWORKS, "both", 4);
+	struct list_file **room = config_list_room(a);
+	struct list_sets sets;
+
+	*room = list_file_find(&key);
+	if (*room != NULL)
+		return *room;
+	sets.networks = netset_new(&in_file, 1);
+	sets.names = host_set_new(&in_names, 1);
+	assert_non_null(sets.networks);
+	assert_non_null(sets.names);
+	*room = list_file_make(&key, sets, 1);
+	assert_non_null(*room);
+	return *room;
+}
 
 static struct netset *make_set(struct arena *a)
 {
@@ -169,6 +193,7 @@ static struct netset *make_set(struct arena *a)
 #define NETSET(set, networks) x->set = make_set(a);
 #define HOSTSET(set, names)   x->set = make_hosts(a);
 #define TRUST(member)	      x->member = make_trust(a);
+#define LISTED(member)	      x->member = make_list(a);
 #define INDEX(member)	      VALUE(member)
 #define PLACE(member)	      x->member = (struct config_place){arena_printf(a, "t.ini"), 7};
 #define ORIGINS(member)	      LIST(member.list, member.count)
@@ -248,6 +273,7 @@ static void each_byte(struct pair *p, void *bytes, size_t size, const char *memb
 		change_##type(p, &x->list[i]);
 #define NETSET(set, networks) WITH(x->set, NULL, false, #set);
 #define HOSTSET(set, names)   NETSET(set, names)
+#define LISTED(member) WITH(x->member, NULL, false, #member);
 #define TRUST(member)                                                                                        \
 	if (tls_is_built())                                                                                  \
 		WITH(x->member, NULL, false, #member);
@@ -364,6 +390,7 @@ static void copy_outlives_original(void **state)
 static void assert_looks_up(const struct netset *set)
 {
 	assert_true(netset_has(set, &inside));
+	assert_true(netset_has(set, &in_a_file));
 	assert_false(netset_has(set, &outside));
 }
 
@@ -388,6 +415,7 @@ static void copy_of_frontend_has_sets_and_routes_but_no_binds(void **state)
 	for (size_t i = 0; i < EACH; i++) {
 		assert_looks_up(copy->routes[i].src);
 		assert_true(host_set_has(copy->routes[i].hosts, "a.example.org", 13));
+		assert_true(host_set_has(copy->routes[i].hosts, "file", 4));
 		assert_false(host_set_has(copy->routes[i].hosts, "h", 1));
 		assert_int_equal(copy->routes[i].backend, index);
 		assert_place(&copy->routes[i].place);

@@ -93,12 +93,23 @@ static inline void assert_same_tcp(const struct config_tcp *a, const struct conf
 #include "weir/config/option_members.tbl.h"
 }
 
+static inline void assert_same_lists(const struct config_list *a, size_t a_count,
+				     const struct config_list *b, size_t b_count)
+{
+	assert_int_equal(a_count, b_count);
+	for (size_t i = 0; i < a_count; i++) {
+		assert_string_equal(a[i].name, b[i].name);
+		assert_ptr_equal(a[i].list, b[i].list);
+	}
+}
+
 static inline void assert_same_networks(const struct netset *a_set, const struct netset *b_set,
 				 const struct config_networks *a, const struct config_networks *b)
 {
 	assert_int_equal(a_set == NULL, b_set == NULL);
 	assert_int_equal(a->count, b->count);
-	assert_int_equal(a->count == 0, a_set == NULL);
+	assert_int_equal(!config_has_networks(a), a_set == NULL);
+	assert_same_lists(a->files, a->file_count, b->files, b->file_count);
 	for (size_t i = 0; i < a->count; i++) {
 		assert_int_equal(a->list[i].family, b->list[i].family);
 		assert_int_equal(a->list[i].bits, b->list[i].bits);
@@ -120,7 +131,8 @@ static inline void assert_same_names(const struct config_route *a, const struct 
 	assert_int_equal(a->sni.none, b->sni.none);
 	assert_same_items(a->sni.list, a->sni.count, b->sni.list, b->sni.count);
 	assert_int_equal(a->hosts == NULL, b->hosts == NULL);
-	assert_int_equal(a->hosts == NULL, a->sni.count == 0);
+	assert_int_equal(a->hosts == NULL, !config_lists_names(&a->sni));
+	assert_same_lists(a->sni.files, a->sni.file_count, b->sni.files, b->sni.file_count);
 	assert_same_items(a->alpn, a->alpn_count, b->alpn, b->alpn_count);
 }
 

@@ -8,6 +8,11 @@
 #include <unistd.h>
 
 #include "same_config.h"
+#include "weir/net/host_set.h"
+#include "weir/net/list_file.h"
+
+/* Behind a line of GOOD. */
+#define A "\n[backend a]\nserver s = x:1"
 
 /* A folder with t.ini and n.cidr. */
 struct folder {
@@ -80,7 +85,9 @@ static void a_file_has_one_network_a_line(void **state)
 	(void)state;
 	if (l.config == NULL)
 		fail_msg("%s", l.said);
-	assert_int_equal(l.config->frontends[0].allow_list.count, 4);
+	assert_int_equal(l.config->frontends[0].allow_list.count, 1);
+	assert_int_equal(l.config->frontends[0].allow_list.file_count, 1);
+	assert_int_equal(list_file_count(l.config->frontends[0].allow_list.files[0].list), 3);
 	assert_true(has(l.config->frontends[0].allow, "10.255.0.1"));
 	assert_true(has(l.config->frontends[0].allow, "192.0.2.7"));
 	assert_true(has(l.config->frontends[0].allow, "2001:db8:1::"));
@@ -109,7 +116,7 @@ static void ten_thousand_networks_read_back(void **state)
 	l = load_folder(&f, "deny-from = @n.cidr", text, len);
 	if (l.config == NULL)
 		fail_msg("%s", l.said);
-	assert_int_equal(l.config->frontends[0].deny_list.count, 10000);
+	assert_int_equal(list_file_count(l.config->frontends[0].deny_list.files[0].list), 10000);
 	assert_true(has(l.config->frontends[0].deny, "10.19.135.255"));
 	assert_false(has(l.config->frontends[0].deny, "10.19.136.0"));
 	assert_round_trip(l.config);
@@ -148,6 +155,118 @@ static void a_mistake_in_a_file_is_shown_at_its_line(void **state)
 	assert_null(l.config);
 	assert_non_null(strstr(l.said, "'trusted' names no network"));
 	unload(&l);
+	folder_remove(&f);
+}
+
+static const struct config_route *first_route(const struct loaded *l)
+{
+	if (l->config == NULL)
+		fail_msg("%s", l->said);
+	assert_int_equal(l->config->frontends[0].route_count, 1);
+	return &l->config->frontends[0].routes[0];
+}
+
+static bool has_name(const struct config_route *r, const char *name)
+{
+	return host_set_has(r->hosts, name, strlen(name));
+}
+
+static void routes_read_networks_and_names_from_files(void **state)
+{
+	static const char networks[] = "10.0.0.0/8\n2001:db8::/32 # ours\n";
+	static const char names[] = "# shops\r\nwww.Example.COM.\r\n\t*.example.org # all\n";
+	struct folder f = folder_make();
+	struct loaded l = load_folder(&f, "use-backend a = src=192.0.2.1,@n.cidr" A, networks,
+				      strlen(networks));
+	const struct config_route *r = first_route(&l);
+
+	(void)state;
+	assert_true(has(r->src, "192.0.2.1"));
+	assert_true(has(r->src, "10.1.2.3"));
+	assert_false(has(r->src, "192.0.2.2"));
+	assert_int_equal(list_file_count(r->src_list.files[0].list), 2);
+	assert_round_trip(l.config);
+	unload(&l);
+	l = load_folder(&f, "sniff = tls\nuse-backend a = sni=@n.cidr,b.net" A, names, strlen(names));
+	r = first_route(&l);
+	assert_true(has_name(r, "www.example.com"));
+	assert_true(has_name(r, "b.net"));
+	assert_true(has_name(r, "x.y.example.org"));
+	assert_false(has_name(r, "example.org"));
+	assert_round_trip(l.config);
+	unload(&l);
+	/* Nobody for now: a file that a program writes may be empty. */
+	l = load_folder(&f, "use-backend a = src=@n.cidr" A, "# none\n", 7);
+	assert_false(has(first_route(&l)->src, "10.0.0.1"));
+	assert_non_null(strstr(l.said, "this line never matches for now: its file is empty"));
+	unload(&l);
+	folder_remove(&f);
+}
+
+static void a_mistake_in_a_file_of_names_is_shown_at_its_line(void **state)
+{
+	static const char names[] = "a.example.com\na.*.com\nb.com c.com\nany\n";
+	struct folder f = folder_make();
+	struct loaded l = load_folder(&f, "sniff = tls\nuse-backend a = sni=@n.cidr" A, names, strlen(names));
+
+	(void)state;
+	assert_null(l.config);
+	assert_int_equal(count_of(l.said, ": error: "), 3);
+	assert_non_null(strstr(l.said, "n.cidr:2:1: error: 'a.*.com' is not a valid server name\n"
+				       "  2 | a.*.com\n"));
+	assert_non_null(strstr(l.said, "n.cidr:3:7: error: a file of names has one per line"));
+	assert_non_null(strstr(l.said, "n.cidr:4:1: error: 'any' and 'none' do not belong in a file"));
+	unload(&l);
+	folder_remove(&f);
+}
+
+/* Unchanged files of two readings are one list; a changed one is another. */
+static void readings_share_the_list_of_an_unchanged_file(void **state)
+{
+	struct folder f = folder_make();
+	struct loaded a = load_folder(&f, "use-backend a = src=@n.cidr" A, "10.0.0.0/8\n", 11);
+	struct loaded b = load_folder(&f, "use-backend a = src=@n.cidr" A, "10.0.0.0/8\n", 11);
+	struct loaded c = load_folder(&f, "use-backend a = src=@n.cidr" A, "10.0.0.0/9\n", 11);
+	const struct list_file *list = first_route(&a)->src_list.files[0].list;
+
+	(void)state;
+	assert_ptr_equal(list, first_route(&b)->src_list.files[0].list);
+	assert_ptr_not_equal(list, first_route(&c)->src_list.files[0].list);
+	unload(&a);
+	assert_true(has(first_route(&b)->src, "10.200.0.1"));
+	assert_false(has(first_route(&c)->src, "10.200.0.1"));
+	unload(&b);
+	unload(&c);
+	folder_remove(&f);
+}
+
+static void a_list_has_a_million_entries_at_most(void **state)
+{
+	struct folder f = folder_make();
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+	struct loaded l;
+
+	(void)state;
+	assert_non_null(out);
+	for (unsigned i = 0; i < LIST_FILE_ENTRIES_MAX; i++)
+		fprintf(out, "%u.%u.%u.0/24\n", 1 + i / 65536, i / 256 % 256, i % 256);
+	assert_int_equal(fflush(out), 0);
+	l = load_folder(&f, "deny-from = @n.cidr", text, len);
+	if (l.config == NULL)
+		fail_msg("%s", l.said);
+	assert_int_equal(list_file_count(l.config->frontends[0].deny_list.files[0].list),
+			 LIST_FILE_ENTRIES_MAX);
+	unload(&l);
+	fputs("::1\n::2\n", out);
+	assert_int_equal(fclose(out), 0);
+	l = load_folder(&f, "deny-from = @n.cidr", text, len);
+	assert_null(l.config);
+	assert_int_equal(count_of(l.said, ": error: "), 1);
+	assert_non_null(strstr(l.said, "n.cidr:1000001:1: error: a list has at most 1000000 entries"));
+	unload(&l);
+	free(text);
 	folder_remove(&f);
 }
 
@@ -217,6 +336,10 @@ int main(void)
 		cmocka_unit_test(a_file_has_one_network_a_line),
 		cmocka_unit_test(ten_thousand_networks_read_back),
 		cmocka_unit_test(a_mistake_in_a_file_is_shown_at_its_line),
+		cmocka_unit_test(routes_read_networks_and_names_from_files),
+		cmocka_unit_test(a_mistake_in_a_file_of_names_is_shown_at_its_line),
+		cmocka_unit_test(readings_share_the_list_of_an_unchanged_file),
+		cmocka_unit_test(a_list_has_a_million_entries_at_most),
 		cmocka_unit_test(only_regular_files_are_read),
 		cmocka_unit_test(lists_of_a_section_take_the_place_of_those_of_defaults),
 		cmocka_unit_test(bad_lists_are_refused_at_their_place),

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * lists.c - nanoseconds per lookup in lists of networks and names, as files of use-backend lines fill them.
+ *
+ * Prints one line per list: entries, how many are found, nanoseconds each. Half of what is looked up is in
+ * the list, and no two lookups in a row are neighbours, so that the caches hold what they would under
+ * traffic.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "weir/net/host_set.h"
+#include "weir/net/netset.h"
+
+#define LOOKUPS 2000000u
+#define ASKED	65536u
+
+static uint64_t seed = 0x9e3779b97f4a7c15u;
+
+static uint64_t next(void)
+{
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	seed ^= seed << 17;
+	return seed;
+}
+
+static int64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
+}
+
+static void *room(size_t count, size_t size)
+{
+	void *bytes = calloc(count, size);
+
+	if (bytes == NULL)
+		abort();
+	return bytes;
+}
+
+static void report(const char *what, size_t entries, size_t found, int64_t took_ns)
+{
+	printf("%-8s %8zu entries %9zu of %u found %8.1f ns each\n", what, entries, found, LOOKUPS,
+	       (double)took_ns / LOOKUPS);
+}
+
+/* Networks /24 (IPv4) or /48 (IPv6), each second one of a row: a lookup meets one of them half the time. */
+static struct net_prefix network(uint16_t family, size_t i)
+{
+	const uint32_t n = (uint32_t)i;
+	struct net_prefix p = {.family = family, .bits = 24,
+			       .ip = {(uint8_t)(10 + (n >> 16)), (uint8_t)(n >> 8), (uint8_t)n}};
+
+	if (family == AF_INET6)
+		p = (struct net_prefix){.family = family, .bits = 48,
+					.ip = {0x20, 1, 0xd, (uint8_t)(n >> 16), (uint8_t)(n >> 8),
+					       (uint8_t)n}};
+	return p;
+}
+
+static void look_up_networks(uint16_t family, size_t entries)
+{
+	struct net_prefix *list = room(entries, sizeof(*list));
+	struct addr_brief *asked = room(ASKED, sizeof(*asked));
+	struct netset *set;
+	size_t found = 0;
+	int64_t begin;
+
+	for (size_t i = 0; i < entries; i++)
+		list[i] = network(family, 2 * i);
+	set = netset_new(list, entries);
+	if (set == NULL)
+		abort();
+	for (size_t i = 0; i < ASKED; i++) {
+		const struct net_prefix p = network(family, next() % (2 * entries));
+
+		asked[i].family = family;
+		for (size_t k = 0; k < sizeof(p.ip); k++)
+			asked[i].ip[k] = p.ip[k];
+	}
+	begin = now_ns();
+	for (size_t i = 0; i < LOOKUPS; i++)
+		found += netset_has(set, &asked[i % ASKED]) ? 1 : 0;
+	report(family == AF_INET ? "ipv4" : "ipv6", entries, found, now_ns() - begin);
+	netset_free(set);
+	free(asked);
+	free(list);
+}
+
+struct name {
+	char text[48];
+	uint8_t len;
+};
+
+static struct name name_of(size_t i)
+{
+	struct name n;
+
+	n.len = (uint8_t)snprintf(n.text, sizeof(n.text), "shop%zu.eu-west-%zu.example.com", i, i % 9);
+	return n;
+}
+
+static void look_up_names(size_t entries)
+{
+	struct host_set *set = host_set_room(entries, entries * sizeof(struct name));
+	struct name *asked = room(ASKED, sizeof(*asked));
+	size_t found = 0;
+	int64_t begin;
+
+	if (set == NULL)
+		abort();
+	for (size_t i = 0; i < entries; i++) {
+		const struct name n = name_of(2 * i);
+		struct host_pattern p;
+		const char *why;
+
+		if (host_pattern_parse(n.text, &p, &why) != 0)
+			abort();
+		host_set_add(set, &p);
+	}
+	for (size_t i = 0; i < ASKED; i++)
+		asked[i] = name_of(next() % (2 * entries));
+	begin = now_ns();
+	for (size_t i = 0; i < LOOKUPS; i++)
+		found += host_set_has(set, asked[i % ASKED].text, asked[i % ASKED].len) ? 1 : 0;
+	report("names", entries, found, now_ns() - begin);
+	host_set_free(set);
+	free(asked);
+}
+
+int main(void)
+{
+	static const size_t sizes[] = {100, 10000, 100000, 1000000};
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		look_up_networks(AF_INET, sizes[i]);
+		look_up_networks(AF_INET6, sizes[i]);
+		look_up_names(sizes[i]);
+	}
+	return 0;
+}
