@@ -203,7 +203,8 @@ static bool explain_hello(const struct walker *w)
 	return false;
 }
 
-static void explain_routes(struct walker *w)
+/* False if no rule takes the client, and there is no default. */
+static bool explain_routes(struct walker *w)
 {
 	const struct frontend_settings *front = w->fe->settings;
 	const struct rules_hello hello = hello_words_known(&w->hello, w->rules, w->ep);
@@ -232,11 +233,22 @@ static void explain_routes(struct walker *w)
 			steps_add(w->c, "use-backend", "rule %zu, to %s: the client offers no protocol of "
 				  "'alpn'", i + 1, name);
 			break;
+		case RULES_MISS_PROTO:
+			steps_add(w->c, "use-backend", "rule %zu, to %s: the client does not speak what "
+				  "'proto' lists", i + 1, name);
+			break;
 		}
+	}
+	if (taken == w->rules->route_count && w->rules->routes_only) {
+		end(w, "no_route", "no rule matches, and %s has no default-backend: the client is %s",
+		    w->rules->name,
+		    w->rules->no_server == CONFIG_NO_SERVER_RESET ? "reset (no-server = reset)" : "closed");
+		return false;
 	}
 	w->backend = taken < w->rules->route_count ? front->routes[taken] : front->backend;
 	if (w->rules->route_count > 0 && taken == w->rules->route_count)
 		steps_add(w->c, "use-backend", "no rule matches: the backend of %s", w->rules->name);
+	return true;
 }
 
 static void explain_server(const struct walker *w, const struct server *s, enum preview_fate fate)
@@ -324,10 +336,8 @@ static void explain(struct walker *w)
 	if (explain_listener(w)) {
 		explain_room(w);
 		explain_header(w);
-		if (explain_rules(w) && explain_source(w) && explain_hello(w)) {
-			explain_routes(w);
+		if (explain_rules(w) && explain_source(w) && explain_hello(w) && explain_routes(w))
 			explain_backend(w);
-		}
 	}
 	steps_close(w->c);
 }
@@ -428,8 +438,10 @@ static bool read_word(struct walker *w, const char *word, const char **listener,
 		hello_words_read_protocol(&w->hello, word + 5);
 		return true;
 	}
+	if (strncmp(word, "proto=", 6) == 0)
+		return hello_words_read_proto(&w->hello, w->c, word + 6);
 	log_escape(word, strlen(word), shown, sizeof(shown));
-	admin_refuse(w->c, NULL, "'%s' is none of listener=, client=, port=, sni=, alpn=", shown);
+	admin_refuse(w->c, NULL, "'%s' is none of listener=, client=, port=, sni=, alpn=, proto=", shown);
 	return false;
 }
 

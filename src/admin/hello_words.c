@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * hello_words.c - the words of `explain` about a client's TLS hello: sni=, alpn=.
+ * hello_words.c - the words of `explain` about what a client sends first: sni=, alpn=, proto=.
  *
  * Main thread.
  */
@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "weir/base/check.h"
 #include "weir/net/host_pattern.h"
 #include "admin_steps.h"
 
@@ -34,6 +35,31 @@ void hello_words_read_protocol(struct hello_words *h, const char *value)
 	h->protocol = value;
 }
 
+bool hello_words_read_proto(struct hello_words *h, const struct admin_call *c, const char *value)
+{
+	static const struct {
+		const char *word;
+		enum config_proto proto;
+	} protos[] = {{"tls", CONFIG_PROTO_TLS}, {"http", CONFIG_PROTO_HTTP}, {"ssh", CONFIG_PROTO_SSH},
+		      {"other", CONFIG_PROTO_OTHER}};
+
+	for (size_t i = 0; i < ARRAY_LEN(protos); i++) {
+		if (strcmp(value, protos[i].word) != 0)
+			continue;
+		h->proto = protos[i].proto;
+		h->given = h->given || h->proto == CONFIG_PROTO_TLS;
+		return true;
+	}
+	admin_refuse(c, NULL, "'proto' is none of tls, http, ssh, other");
+	return false;
+}
+
+/* A client that names a server, or offers a protocol, speaks TLS. */
+static unsigned proto_of(const struct hello_words *h)
+{
+	return h->given ? CONFIG_PROTO_TLS : h->proto;
+}
+
 /* Without sniffing, only a PROXY header may name a server. */
 static bool is_of_header(const struct config_frontend *rules, const struct endpoint *ep)
 {
@@ -45,11 +71,12 @@ struct rules_hello hello_words_known(const struct hello_words *h, const struct c
 				     const struct endpoint *ep)
 {
 	const bool sniffs = rules->sniff.kind != CONFIG_SNIFF_OFF;
+	const unsigned proto = rules->sniff.kind == CONFIG_SNIFF_AUTO ? proto_of(h) : 0;
 
 	if (!h->given || !(sniffs || is_of_header(rules, ep)))
-		return (struct rules_hello){0};
+		return (struct rules_hello){.proto = proto};
 	return (struct rules_hello){.came = sniffs, .name = h->name, .name_len = strlen(h->name),
-				    .protocol = (const uint8_t *)h->protocol,
+				    .proto = proto, .protocol = (const uint8_t *)h->protocol,
 				    .protocol_len = h->protocol != NULL ? strlen(h->protocol) : 0};
 }
 
@@ -78,6 +105,12 @@ bool hello_words_explain(const struct hello_words *h, const struct admin_call *c
 	if (h->given)
 		steps_add(c, "sniff", "a TLS hello %s%s", h->name[0] != '\0' ? "for " : "without a name",
 			  h->name);
+	else if (rules->sniff.kind == CONFIG_SNIFF_AUTO)
+		steps_add(c, "sniff", "%s", h->proto == CONFIG_PROTO_HTTP ? "an HTTP request" :
+			  h->proto == CONFIG_PROTO_SSH ? "the identification of an SSH client" :
+			  h->proto == CONFIG_PROTO_OTHER ? "neither TLS nor HTTP nor SSH" :
+			  "the client is silent: no rule with 'proto', 'sni' or 'alpn' matches; write "
+			  "proto=tls, http, ssh or other for one that is not");
 	else if (!rules->sniff.required)
 		steps_add(c, "sniff", "the client sends no TLS hello: no rule with 'sni' or 'alpn' "
 			  "matches; with one, write sni=NAME");

@@ -19,6 +19,7 @@
 #include "weir/net/sock.h"
 #include "weir/net/source_table.h"
 #include "weir/sys/sys.h"
+#include "choice.h"
 #include "connect.h"
 #include "extra.h"
 #include "record.h"
@@ -159,21 +160,22 @@ static uint16_t destination_port(const struct session *s)
 }
 
 /* What is known of the TLS that the client speaks; a hello wins over a PROXY header. */
-static struct rules_hello known_of(const struct session *s, const struct client_hello *hello)
+static struct rules_hello known_of(const struct session *s, const struct client_hello *hello, unsigned proto)
 {
 	const struct session_name *n = s->extra != NULL ? &s->extra->name : NULL;
 
 	if (hello != NULL)
 		return (struct rules_hello){.came = true, .name = hello->name, .name_len = hello->name_len,
-					    .offered = hello};
+					    .offered = hello, .proto = proto};
 	if (n == NULL)
-		return (struct rules_hello){0};
+		return (struct rules_hello){.proto = proto};
 	check(!n->from_hello);
 	return (struct rules_hello){.name = (const char *)session_name_text(n), .name_len = n->len,
-				    .protocol = session_name_protocol(n), .protocol_len = n->protocol_len};
+				    .protocol = session_name_protocol(n), .protocol_len = n->protocol_len,
+				    .proto = proto};
 }
 
-void admission_choose_backend(struct session *s, const struct client_hello *hello)
+bool admission_choose_backend(struct session *s, const struct client_hello *hello, unsigned proto)
 {
 	const struct frontend_settings *front = s->entry->front;
 	const struct config_frontend *c = front->config;
@@ -181,14 +183,17 @@ void admission_choose_backend(struct session *s, const struct client_hello *hell
 	size_t route;
 
 	if (c->route_count == 0)
-		return;
+		return true;
 	check(front->routes != NULL);
 	check(s->back->backend == front->backend); /* it is chosen only once */
 	check(s->at == NULL);
-	known = known_of(s, hello);
+	known = known_of(s, hello, proto);
 	route = rules_route(c, &s->client, destination_port(s), &known);
 	if (route < c->route_count)
 		session_use_backend(s, front->routes[route]);
+	else if (unlikely(c->routes_only))
+		choice_of_nothing(s);
+	return s->state != SESSION_CLOSING;
 }
 
 /* ---- refusal and admission ---- */
@@ -250,8 +255,8 @@ static void go_on(struct session *s)
 		sniff_begin(s);
 		return;
 	}
-	admission_choose_backend(s, NULL);
-	connect_begin(s);
+	if (admission_choose_backend(s, NULL, 0))
+		connect_begin(s);
 }
 
 void admission_held_no_more(struct session *s, bool has_place)

@@ -38,8 +38,9 @@ bool admission_admit(struct session *s);
  * server. */
 void admission_enter(struct session *s);
 /* Applies use-backend: s->back is of the backend to use afterwards. `hello`: what its client has sent; NULL =
- * no hello. */
-void admission_choose_backend(struct session *s, const struct client_hello *hello);
+ * no hello. `proto`: what it speaks, one of enum config_proto; 0 = nothing is known. False: the session is
+ * closing, because it goes nowhere. */
+bool admission_choose_backend(struct session *s, const struct client_hello *hello, unsigned proto);
 /* A wait in SESSION_HELD is over. `has_place`: the session has a place in its source, and goes on; otherwise
  * it is refused. */
 void admission_held_no_more(struct session *s, bool has_place);

@@ -130,6 +130,17 @@ static void no_server(struct session *s)
 	}
 }
 
+void choice_of_nothing(struct session *s)
+{
+	const bool resets = s->entry->front->config->no_server == CONFIG_NO_SERVER_RESET;
+
+	if (!resets)
+		end_client(s);
+	session_close(s, CLOSE_NO_ROUTE);
+	if (!resets)
+		s->ends[SIDE_CLIENT] = SIDE_CLOSE;
+}
+
 struct server *choice_take(struct session *s, const struct server *avoid)
 {
 	struct server *server = comeback_take(s, avoid);

@@ -16,5 +16,8 @@ struct session;
 struct server *choice_take(struct session *s, const struct server *avoid);
 /* The same at the session's last server, and at no other. */
 struct server *choice_take_again(struct session *s);
+/* No line of use-backend matches, and there is no default: closes the session as `no-server` demands. There
+ * is no queue to wait in, so `queue` closes it, too. */
+void choice_of_nothing(struct session *s);
 
 #endif

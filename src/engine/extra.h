@@ -17,6 +17,7 @@
 #include "weir/io/buf_pool.h"
 #include "weir/net/addr.h"
 #include "weir/net/client_hello.h"
+#include "weir/net/opening.h"
 #include "weir/net/proxy.h"
 #include "weir/net/source_table.h"
 #include "session_name.h"
@@ -47,6 +48,7 @@ struct session_extra {
 	struct buf *head;        /* preface.c; owns: an incomplete preface */
 	/* sniff.c */
 	struct client_hello_reader hello;
+	struct opening_reader opening;
 	bool sniffed_late;       /* the timeout is over: what has arrived must do */
 	struct session_name name;
 	/* proxy_preface.c, greeting.c */

@@ -70,6 +70,9 @@ static uint32_t others_at_server(const struct session *s)
 			  (s->server_counted ? 1 : 0));
 }
 
+/* Where a client would go is not known before it is let in, if there is no default. */
+static const struct config_backend nowhere = {.name = "-"};
+
 void record_turned_away(struct worker *w, const struct endpoint_settings *entry,
 			const struct addr_brief *client, enum close_reason why)
 {
@@ -81,7 +84,8 @@ void record_turned_away(struct worker *w, const struct endpoint_settings *entry,
 		return;
 	memset(&r, 0, offsetof(struct session_record, tail));
 	r.frontend = entry->front->config;
-	r.backend = backend_settings(entry->front->backend)->config;
+	r.backend = entry->front->config->routes_only ? &nowhere :
+		    backend_settings(entry->front->backend)->config;
 	r.client = *client;
 	r.queue_ns = -1;
 	r.connect_ns = -1;
@@ -93,6 +97,11 @@ void record_turned_away(struct worker *w, const struct endpoint_settings *entry,
 	r.reason = (uint8_t)why;
 	r.state = SESSION_ACCEPTED;
 	session_record_log(&r);
+}
+
+static const struct config_backend *known_backend(const struct session *s)
+{
+	return s->entry->front->config->routes_only && !s->backend_counted ? &nowhere : s->back->config;
 }
 
 /* Is this session among those of `log-sample`? Those that chance chooses stand for the others. */
@@ -142,7 +151,7 @@ void record_session_end(const struct session *s)
 		return;
 	memset(&r, 0, offsetof(struct session_record, tail));
 	r.frontend = s->entry->front->config;
-	r.backend = s->back->config;
+	r.backend = known_backend(s);
 	r.server = s->at != NULL ? s->at->config : NULL;
 	r.address = s->at != NULL ? &s->at->addr : NULL;
 	r.client = s->client;
@@ -184,7 +193,7 @@ void record_take(const struct session *s, struct session_facts *out)
 
 	check(s->state != SESSION_FREE);
 	memcpy(out->frontend, s->entry->front->config->name, sizeof(out->frontend));
-	memcpy(out->backend, s->back->config->name, sizeof(out->backend));
+	memcpy(out->backend, known_backend(s)->name, sizeof(out->backend));
 	out->frontend_slot = s->entry->frontend->slot;
 	out->backend_slot = s->back->backend->slot;
 	out->server[0] = '\0';

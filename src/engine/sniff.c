@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * sniff.c - the client's TLS hello, which says where it wants to go: what is not one, what comes too late.
+ * With `sniff = auto` also which other protocol the client speaks.
  *
  * preface.c collects its bytes, which all go on to the server; net/client_hello.h describes them. Only a
  * client that is silent, or stops within its hello, waits for the timeout. A worker's thread.
@@ -27,8 +28,8 @@ static const struct config_sniff *sniff_config(const struct session *s)
 	return &s->entry->front->config->sniff;
 }
 
-/* `hello` is NULL for what is not TLS. */
-static enum preface_step decide(struct session *s, const struct client_hello *hello)
+/* `hello` is NULL for what is not TLS; `proto` is one of enum config_proto, 0 of a silent client. */
+static enum preface_step decide(struct session *s, const struct client_hello *hello, unsigned proto)
 {
 	if (hello == NULL && sniff_config(s)->required) {
 		session_close(s, CLOSE_SNIFF_NOT_TLS);
@@ -38,8 +39,27 @@ static enum preface_step decide(struct session *s, const struct client_hello *he
 		session_close(s, CLOSE_NO_RESOURCE);
 		return PREFACE_CLOSED;
 	}
-	admission_choose_backend(s, hello);
+	if (!admission_choose_backend(s, hello, sniff_config(s)->kind == CONFIG_SNIFF_AUTO ? proto : 0))
+		return PREFACE_CLOSED;
 	return PREFACE_WHOLE;
+}
+
+/* These bytes are not TLS. `over`: there will be no more. */
+static enum preface_step look_at_text(struct session *s, const uint8_t *bytes, size_t len, bool over)
+{
+	if (sniff_config(s)->kind != CONFIG_SNIFF_AUTO)
+		return decide(s, NULL, CONFIG_PROTO_OTHER);
+	switch (opening_read(&s->extra->opening, bytes, len)) {
+	case OPENING_MORE:
+		return over ? decide(s, NULL, CONFIG_PROTO_OTHER) : PREFACE_MORE;
+	case OPENING_HTTP:
+		return decide(s, NULL, CONFIG_PROTO_HTTP);
+	case OPENING_SSH:
+		return decide(s, NULL, CONFIG_PROTO_SSH);
+	case OPENING_NEITHER:
+		break;
+	}
+	return decide(s, NULL, CONFIG_PROTO_OTHER);
 }
 
 static enum preface_step look_at_hello(struct session *s, const uint8_t *bytes, size_t len, uint32_t *used)
@@ -52,13 +72,13 @@ static enum preface_step look_at_hello(struct session *s, const uint8_t *bytes, 
 	(void)used; /* all of it goes on to the server */
 	switch (client_hello_read(&s->extra->hello, bytes, len, &hello)) {
 	case CLIENT_HELLO_MORE:
-		return over ? decide(s, NULL) : PREFACE_MORE;
+		return over ? decide(s, NULL, CONFIG_PROTO_OTHER) : PREFACE_MORE;
 	case CLIENT_HELLO_WHOLE:
-		return decide(s, &hello);
+		return decide(s, &hello, CONFIG_PROTO_TLS);
 	case CLIENT_HELLO_NOT:
 		break;
 	}
-	return decide(s, NULL);
+	return look_at_text(s, bytes, len, over);
 }
 
 /* The client has ended its side, or its read was cancelled by sniff_late(): what it has sent must do. One
@@ -71,7 +91,7 @@ static enum preface_step client_ended(struct session *s, int result)
 		return PREFACE_CLOSED;
 	}
 	if (result == 0 || (result == -ECANCELED && s->extra->sniffed_late))
-		return decide(s, NULL);
+		return decide(s, NULL, s->extra->head != NULL ? CONFIG_PROTO_OTHER : 0);
 	session_close(s, CLOSE_CLIENT_GONE);
 	return PREFACE_CLOSED;
 }
@@ -106,6 +126,7 @@ void sniff_begin(struct session *s)
 		return;
 	}
 	client_hello_begin(&s->extra->hello);
+	opening_begin(&s->extra->opening);
 	preface_begin(s, &hello_kind, timeout_ns(s));
 }
 

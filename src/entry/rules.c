@@ -78,7 +78,9 @@ enum rules_miss rules_match(const struct config_route *r, const struct addr_brie
 		return RULES_MISS_SRC;
 	if (config_route_has_sni(r) && !has_name(r, hello))
 		return RULES_MISS_SNI;
-	return r->alpn_count > 0 && !has_protocol(r, hello) ? RULES_MISS_ALPN : RULES_MATCH;
+	if (r->alpn_count > 0 && !has_protocol(r, hello))
+		return RULES_MISS_ALPN;
+	return r->protos != 0 && (r->protos & hello->proto) == 0 ? RULES_MISS_PROTO : RULES_MATCH;
 }
 
 size_t rules_route(const struct config_frontend *c, const struct addr_brief *client, uint16_t port,

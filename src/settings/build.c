@@ -266,7 +266,8 @@ static void report_plain(struct pass *p, const struct entry *e, const struct opt
 		return;
 	diag_error(d, DIAG_NO_EQUALS, e->key_at, "'=' is missing after '%s'", e->key);
 	if (o->type == OPT_ROUTE)
-		diag_hint(d, "weir has no ACLs: write 'use-backend %s = src=NETWORK dst-port=PORT sni=NAME'",
+		diag_hint(d, "weir has no ACLs: write 'use-backend %s = src=NETWORK dst-port=PORT sni=NAME'; "
+			     "also proto=http and @FILE",
 			  name);
 	else if (words->count > 0)
 		diag_hint(d, "write '%s'", habit_line(d->arena, o, name, words));

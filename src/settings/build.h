@@ -39,6 +39,7 @@ struct proxy {
 	struct route_line *routes;
 	size_t route_count;
 	const char *backend_name; /* name in default-backend; NULL = none */
+	bool routes_only;	  /* `target` is that of the first route, for want of a default */
 	struct at backend_at;
 	const struct proxy *target; /* a frontend's backend, set by validation */
 	struct config_origins origins;

@@ -359,7 +359,7 @@ static void diff_texts(const struct config_diff *to, const char *key, const char
 
 static const char *default_backend(const struct config_front *f)
 {
-	return f->backend_name(f->from, f->config->route_count);
+	return f->config->routes_only ? "none" : f->backend_name(f->from, f->config->route_count);
 }
 
 /* ---- sections and lines ---- */

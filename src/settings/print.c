@@ -377,6 +377,8 @@ static void print_frontend(struct printer *p, const struct config_frontend *f)
 	print_binds(p, f);
 	print_options(p, IN_FRONTEND, 0, &front, &f->origins);
 	print_access(p, f);
+	if (f->routes_only)
+		return;
 	fprintf(begin_line(p), "default-backend = %s", c->backends[f->backend].name);
 	end_option(p, option_find(IN_FRONTEND, "default-backend").option, &f->origins);
 }

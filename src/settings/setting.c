@@ -59,6 +59,7 @@ static const struct setting_type other_types[OPT_TYPES] = {
 	[OPT_PORTS] = {setting_parse_ports, NULL, setting_never_set},
 	[OPT_NAMES] = {setting_parse_names, NULL, setting_never_set},
 	[OPT_PROTOCOLS] = {setting_parse_protocols, NULL, setting_never_set},
+	[OPT_PROTOS] = {setting_parse_protos, NULL, setting_never_set},
 	[OPT_OBSERVE] = {setting_parse_observe, setting_print_observe, NULL},
 	[OPT_SNIFF] = {setting_parse_sniff, setting_print_sniff, NULL},
 };

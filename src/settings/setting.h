@@ -189,6 +189,7 @@ int setting_parse_sniff(const struct setting *s, void *field);
 void setting_print_sniff(const void *field, const struct option *option, FILE *out);
 int setting_parse_names(const struct setting *s, void *field);
 int setting_parse_protocols(const struct setting *s, void *field);
+int setting_parse_protos(const struct setting *s, void *field);
 void setting_print_tls_words(const struct config_route *route, FILE *out);
 bool setting_same_tls_words(const struct config_route *a, const struct config_route *b);
 /* Lines of use-backend, in setting_route.c. */

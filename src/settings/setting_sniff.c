@@ -18,6 +18,7 @@
 static const char *const kind_words[] = {
 	[CONFIG_SNIFF_OFF] = "off",
 	[CONFIG_SNIFF_TLS] = "tls",
+	[CONFIG_SNIFF_AUTO] = "auto",
 };
 
 int setting_parse_sniff(const struct setting *s, void *field)
@@ -30,7 +31,7 @@ int setting_parse_sniff(const struct setting *s, void *field)
 	while (sniff.kind < ARRAY_LEN(kind_words) && strcmp(w->text, kind_words[sniff.kind]) != 0)
 		sniff.kind++;
 	if (sniff.kind == ARRAY_LEN(kind_words)) {
-		diag_error(s->diag, DIAG_BAD_VALUE, w->at, "'%s' is not 'tls' or 'off'", w->text);
+		diag_error(s->diag, DIAG_BAD_VALUE, w->at, "'%s' is not 'tls', 'auto' or 'off'", w->text);
 		diag_hint(s->diag, "for example: %s", s->option->example);
 		return -EINVAL;
 	}
@@ -38,6 +39,12 @@ int setting_parse_sniff(const struct setting *s, void *field)
 		return setting_bad(s, &s->words.list[1], 0, "is off and takes no options");
 	if (setting_parse_words(&words, 1, IN_SNIFF) != 0)
 		return -EINVAL;
+	if (sniff.kind == CONFIG_SNIFF_AUTO && sniff.required) {
+		diag_error(s->diag, DIAG_CONFLICT, w->at, "'required' goes with 'sniff = tls'");
+		diag_hint(s->diag, "leave out 'default-backend' and write use-backend lines with proto=: "
+				   "others are closed");
+		return -EINVAL;
+	}
 	memcpy(field, &sniff, sizeof(sniff));
 	return 0;
 }
@@ -165,6 +172,41 @@ int setting_parse_protocols(const struct setting *s, void *field)
 	return each_part(s, add_protocol, field);
 }
 
+static const char *const proto_words[] = {"tls", "http", "ssh", "other"};
+
+static int add_proto(const struct setting *s, const struct word *part, void *field)
+{
+	unsigned *protos = field, i = 0;
+
+	while (i < ARRAY_LEN(proto_words) && strcmp(part->text, proto_words[i]) != 0)
+		i++;
+	if (i < ARRAY_LEN(proto_words)) {
+		*protos |= 1u << i;
+		return 0;
+	}
+	diag_error(s->diag, DIAG_BAD_VALUE, part->at, "'%s' is not 'tls', 'http', 'ssh' or 'other'",
+		   part->text);
+	diag_hint(s->diag, "for example: %s", s->option->example);
+	return -EINVAL;
+}
+
+int setting_parse_protos(const struct setting *s, void *field)
+{
+	return each_part(s, add_proto, field);
+}
+
+static void print_protos(unsigned protos, FILE *out)
+{
+	const char *before = " proto=";
+
+	for (unsigned i = 0; i < ARRAY_LEN(proto_words); i++) {
+		if ((protos & 1u << i) == 0)
+			continue;
+		fprintf(out, "%s%s", before, proto_words[i]);
+		before = ",";
+	}
+}
+
 static void print_items(const struct config_text_item *list, size_t count, const char *before, FILE *out)
 {
 	for (size_t i = 0; i < count; i++)
@@ -210,6 +252,7 @@ void setting_print_tls_words(const struct config_route *r, FILE *out)
 {
 	print_sni(&r->sni, out);
 	print_alpn(r, out);
+	print_protos(r->protos, out);
 }
 
 static bool same_items(const struct config_text_item *a, size_t a_count, const struct config_text_item *b,
@@ -224,7 +267,7 @@ static bool same_items(const struct config_text_item *a, size_t a_count, const s
 
 bool setting_same_tls_words(const struct config_route *a, const struct config_route *b)
 {
-	return a->sni.any == b->sni.any && a->sni.none == b->sni.none &&
+	return a->protos == b->protos && a->sni.any == b->sni.any && a->sni.none == b->sni.none &&
 	       same_items(a->sni.list, a->sni.count, b->sni.list, b->sni.count) &&
 	       setting_same_lists(a->sni.files, a->sni.file_count, b->sni.files, b->sni.file_count) &&
 	       same_items(a->alpn, a->alpn_count, b->alpn, b->alpn_count);

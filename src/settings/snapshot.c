@@ -312,6 +312,7 @@ static void fill_frontend(struct arena *a, const struct config *c, struct config
 #include "weir/config/option_members.tbl.h"
 	copy_name(to->name, p->section->name);
 	to->listen = p->target == p;
+	to->routes_only = p->routes_only;
 	to->timeouts = timeouts_of(c, p, &set);
 	to->tcp = with_keepalive(set.tcp, &set.client_keepalive);
 	to->sniff = set.sniff;
@@ -361,6 +362,7 @@ static void fill_routes(struct arena *a, const struct config *c, const struct bu
 		route->hosts = make_hosts(a, &route->sni);
 		route->alpn = copy_texts(a, line->route.alpn.list, line->route.alpn.count);
 		route->alpn_count = line->route.alpn.count;
+		route->protos = line->route.protos;
 		route->place = place_in(c, line->place.file, line->place.line);
 	}
 }

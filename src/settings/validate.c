@@ -149,9 +149,12 @@ static void validate_frontend(struct build *b, struct proxy *p)
 		return;
 	}
 	p->target = p;
-	if (s->kind == IN_FRONTEND && (s->bad & SECTION_BAD_BACKEND) == 0) {
+	if (s->kind == IN_FRONTEND && p->route_count > 0) {
+		p->routes_only = true;
+		p->target = p->routes[0].target;
+	} else if (s->kind == IN_FRONTEND && (s->bad & SECTION_BAD_BACKEND) == 0) {
 		diag_error(b->diag, DIAG_MISSING, s->at, "[frontend %s] has no backend", s->name);
-		diag_hint(b->diag, "add a line such as: default-backend = NAME");
+		diag_hint(b->diag, "add a line such as: default-backend = NAME, or use-backend lines");
 	} else if (s->kind == IN_LISTEN && p->server_count == 0 &&
 		   (s->bad & (SECTION_BAD_SERVER | SECTION_BAD_BACKEND)) == 0) {
 		diag_error(b->diag, DIAG_MISSING, s->at, "[listen %s] has no server", s->name);

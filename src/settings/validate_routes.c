@@ -124,13 +124,23 @@ static bool covers_names(const struct reader *r, size_t wide, size_t narrow)
 	return all || !has_names(w);
 }
 
+/* Who names a server, or offers a protocol, speaks TLS. */
+static bool covers_protos(unsigned wide, const struct route *narrow)
+{
+	unsigned protos = narrow->protos;
+
+	if (has_names(&narrow->sni) || narrow->alpn.count > 0)
+		protos = CONFIG_PROTO_TLS;
+	return wide == 0 || (protos != 0 && (protos & ~wide) == 0);
+}
+
 /* Apart from names. */
 static bool covers_rest(const struct reader *r, size_t wide, size_t narrow)
 {
 	const struct route *w = &r->proxy->routes[wide].route, *n = &r->proxy->routes[narrow].route;
 
 	return covers_sources(&w->src, &n->src) && covers_ports(&w->ports, &n->ports) &&
-	       covers_protocols(&w->alpn, &n->alpn);
+	       covers_protocols(&w->alpn, &n->alpn) && covers_protos(w->protos, n);
 }
 
 /* ---- lines ---- */
@@ -238,6 +248,14 @@ static void validate_line(const struct reader *r, size_t n)
 	if (is_empty(&line->route)) {
 		diag_warning(r->b->diag, DIAG_NO_EFFECT, line->at,
 			     "this line never matches for now: its file is empty");
+		return;
+	}
+	if (line->route.protos != 0 && r->proxy->set.sniff.kind != CONFIG_SNIFF_AUTO &&
+	    r->proxy->section->bad == 0) {
+		diag_warning(r->b->diag, DIAG_NO_EFFECT, line->at,
+			     "this line never matches: '%s' does not read what clients speak",
+			     r->proxy->section->name);
+		diag_hint(r->b->diag, "add a line: sniff = auto");
 		return;
 	}
 	if (!can_know(r->proxy, &line->route)) {

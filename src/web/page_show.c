@@ -121,7 +121,7 @@ static bool take_lost_backend(const struct objects *all, struct made_row *m, con
 {
 	const struct backend *b = fe->settings->backend;
 
-	if (b == NULL || b->usable > 0)
+	if (b == NULL || b->usable > 0 || fe->config->routes_only)
 		return false;
 	m->row.since_s = since_s(all, b->changed_ns);
 	m->row.is_echo = true;

@@ -278,6 +278,11 @@ OPTION("sni", IN_ROUTE, IN_ROUTE, OPT_NAMES, 0, "NAME | @FILE,... | any | none",
        "use-backend app = sni=*.api.example.com,www.example.com")
 OPTION("alpn", IN_ROUTE, IN_ROUTE, OPT_PROTOCOLS, 0, "PROTOCOL,...", FIELD_ROUTE(alpn), NULL, 0, 0,
        "Protocols, of which TLS clients offer at least one.", "use-backend app = alpn=h2")
+OPTION("proto", IN_ROUTE, IN_ROUTE, OPT_PROTOS, 0, "tls | http | ssh | other,...", FIELD_ROUTE(protos), NULL,
+       0, 0,
+       "What clients speak, with 'sniff = auto'; other = they have sent something else. A silent client "
+       "matches none of them.",
+       "use-backend app = proto=ssh")
 
 /* The words of a sniff line */
 OPTION("timeout", IN_SNIFF, IN_SNIFF, OPT_DURATION, 0, "DURATION", FIELD_SNIFF(timeout_ns), NULL, 0, MAX_NS,

@@ -95,7 +95,14 @@ enum config_balance {
 };
 /* How `source` maps a hash to a server: by the remainder of a division, or on a ring. */
 enum config_hash { CONFIG_HASH_MODULO, CONFIG_HASH_CONSISTENT };
-enum config_sniff_kind { CONFIG_SNIFF_OFF, CONFIG_SNIFF_TLS };
+enum config_sniff_kind { CONFIG_SNIFF_OFF, CONFIG_SNIFF_TLS, CONFIG_SNIFF_AUTO };
+/* What clients speak, as bits; OTHER: they have sent something else. Of a silent client, none is set. */
+enum config_proto {
+	CONFIG_PROTO_TLS = 1 << 0,
+	CONFIG_PROTO_HTTP = 1 << 1,
+	CONFIG_PROTO_SSH = 1 << 2,
+	CONFIG_PROTO_OTHER = 1 << 3,
+};
 /* The part of a server that is hashed; never its position in the file. AUTO: the address of a member of a
  * set, whose name may pass to another address, and the name of any other server. */
 enum config_hash_key { CONFIG_HASH_KEY_AUTO, CONFIG_HASH_KEY_NAME, CONFIG_HASH_KEY_ADDRESS };
@@ -411,6 +418,7 @@ struct config_route {
 	struct host_set *hosts; /* NULL = `sni` lists none; borrows from the snapshot */
 	struct config_text_item *alpn; /* protocols that the client offers; none = any */
 	size_t alpn_count;
+	unsigned protos; /* of enum config_proto; 0 = any, a silent client too */
 	struct config_place place;
 };
 
@@ -444,6 +452,8 @@ struct config_frontend {
 	struct config_route *routes;
 	size_t route_count;
 	size_t backend; /* index into config.backends: used when no route matches */
+	bool routes_only; /* no default-backend: `backend` is that of the first route, and a client that no
+			   * route matches is closed */
 	bool listen;      /* written as one [listen] with that backend */
 	struct config_timeouts timeouts; /* those of this side, others are 0 */
 	struct config_tcp tcp;           /* of the client side */

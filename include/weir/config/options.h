@@ -101,6 +101,7 @@ enum option_type {
 	OPT_PORTS,	/* struct route_ports */
 	OPT_NAMES,	/* struct config_names */
 	OPT_PROTOCOLS,	/* struct route_protocols */
+	OPT_PROTOS,	/* unsigned: bits of enum config_proto */
 	OPT_SNIFF,	/* struct config_sniff */
 	OPT_OBSERVE,	/* struct config_observing */
 	OPT_ROUTE,	/* this and the next six are read where proxies are built */
@@ -141,6 +142,7 @@ struct route {
 	struct route_ports ports;
 	struct config_names sni;
 	struct route_protocols alpn;
+	unsigned protos;
 };
 
 /* The options of a proxy section; [defaults] is one of these, each section begins as a copy. */

@@ -142,7 +142,9 @@ OPTION("maxconn", FRONT_D, FRONT_D, OPT_COUNT_AUTO, 0, "auto | N", MADE_FRONT(ma
        100000000, "Maximum concurrent client connections; auto = as many as the process accepts.",
        "maxconn = 2000")
 OPTION("default-backend", FRONT, FRONT, OPT_BACKEND, 0, "NAME", NO_FIELD, NULL, 0, 0,
-       "Backend that connections go to.", "default-backend = app")
+       "Backend that connections go to; with use-backend lines, those that none of them matches. Without it, "
+       "'no-server' determines how these are closed.",
+       "default-backend = app")
 OPTION("rate-limit", FRONT_D, FRONT_D, OPT_COUNT_OFF, 0, "off | N", MADE_FRONT(rate_limit), "off", 0,
        100000000, "Maximum new connections per second; excess connections wait in the kernel's backlog.",
        "rate-limit = 500")
@@ -176,13 +178,13 @@ OPTION("trusted", FRONT_D, FRONT_D, OPT_NETWORKS, OPT_REPEAT, "NETWORK... | @FIL
        "Networks that may send a PROXY header. If unset, anyone may, and TLVs are ignored unless they "
        "arrive over a Unix socket.",
        "trusted = 10.0.0.0/8")
-OPTION("sniff", FRONT_D, FRONT_D, OPT_SNIFF, 0, "off | tls [timeout=] [required]", FIELD_PROXY(sniff), "off",
-       0, 0,
+OPTION("sniff", FRONT_D, FRONT_D, OPT_SNIFF, 0, "off | tls | auto [timeout=] [required]", FIELD_PROXY(sniff),
+       "off", 0, 0,
        "Read the TLS ClientHello before choosing a backend, without terminating TLS; for 'sni' and 'alpn' of "
-       "use-backend.",
+       "use-backend. auto = also tell TLS, HTTP and SSH apart, for 'proto'.",
        "sniff = tls timeout=5s")
 OPTION("use-backend", FRONT, FRONT, OPT_ROUTE, OPT_NAMED | OPT_REPEAT,
-       "[src=] [dst-port=] [sni=] [alpn=]", NO_FIELD, NULL, 0, 0,
+       "[src=] [dst-port=] [sni=] [alpn=] [proto=]", NO_FIELD, NULL, 0, 0,
        "Backend for connections that match all of these words; the first matching line is used.",
        "use-backend app = src=10.0.0.0/8 dst-port=8080")
 OPTION("no-server", FRONT_D, FRONT_D, OPT_CHOICE, 0, "close|reset|queue|!unlisten",

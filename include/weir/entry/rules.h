@@ -23,9 +23,16 @@ enum rules_verdict {
 };
 
 /* Which condition of a route is not met; the first of several. */
-enum rules_miss { RULES_MATCH, RULES_MISS_PORT, RULES_MISS_SRC, RULES_MISS_SNI, RULES_MISS_ALPN };
+enum rules_miss {
+	RULES_MATCH,
+	RULES_MISS_PORT,
+	RULES_MISS_SRC,
+	RULES_MISS_SNI,
+	RULES_MISS_ALPN,
+	RULES_MISS_PROTO,
+};
 
-/* What is known of the TLS that the client speaks. All zero: nothing, so no `sni` and no `alpn` is met. */
+/* What is known of what the client speaks. All zero: nothing, so no `sni`, `alpn` or `proto` is met. */
 struct rules_hello {
 	bool came;        /* a hello came; otherwise the rest is from a PROXY header, or there is none */
 	const char *name; /* as client_hello.h defines it, need not end with a NUL; borrows */
@@ -33,6 +40,7 @@ struct rules_hello {
 	const struct client_hello *offered; /* borrows: its protocols; NULL = only the next one */
 	const uint8_t *protocol;            /* borrows */
 	size_t protocol_len;     /* 0 = none */
+	unsigned proto;          /* one of enum config_proto; 0 = it is silent, or nobody looked */
 };
 
 /* Has the client an IP address? */

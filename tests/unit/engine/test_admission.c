@@ -188,7 +188,7 @@ static enum close_reason reason_of(struct session *s)
 {
 	if (admission_admit(s)) {
 		assert_int_equal(s->state, SESSION_ACCEPTED);
-		admission_choose_backend(s, NULL);
+		assert_true(admission_choose_backend(s, NULL, 0));
 		return CLOSE_NORMAL;
 	}
 	if (s->state == SESSION_HELD)

@@ -134,6 +134,7 @@ static inline void assert_same_names(const struct config_route *a, const struct 
 	assert_int_equal(a->hosts == NULL, !config_lists_names(&a->sni));
 	assert_same_lists(a->sni.files, a->sni.file_count, b->sni.files, b->sni.file_count);
 	assert_same_items(a->alpn, a->alpn_count, b->alpn, b->alpn_count);
+	assert_int_equal(a->protos, b->protos);
 }
 
 static inline void assert_same_routes(const struct config_frontend *a, const struct config_frontend *b)

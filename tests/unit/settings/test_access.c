@@ -270,6 +270,31 @@ static void a_list_has_a_million_entries_at_most(void **state)
 	folder_remove(&f);
 }
 
+static void protocols_and_no_default_are_read_and_printed(void **state)
+{
+	struct loaded l = assert_accepted("[frontend f]\nbind = :80\nsniff = auto timeout=1s\n"
+					  "use-backend a = proto=ssh,other\n"
+					  "use-backend b = proto=tls sni=x.com\n"
+					  "[backend a]\nserver s = x:1\n[backend b]\nserver s = x:1\n");
+	const struct config_frontend *f = &l.config->frontends[0];
+
+	(void)state;
+	assert_true(f->routes_only);
+	assert_int_equal(f->sniff.kind, CONFIG_SNIFF_AUTO);
+	assert_int_equal(f->routes[0].protos, CONFIG_PROTO_SSH | CONFIG_PROTO_OTHER);
+	assert_int_equal(f->routes[1].protos, CONFIG_PROTO_TLS);
+	assert_round_trip(l.config);
+	unload(&l);
+}
+
+static void protocols_that_cannot_match_are_reported(void **state)
+{
+	(void)state;
+	assert_refused(GOOD "sniff = auto\nuse-backend w = proto=ftp\n",
+		       "t.ini:5:23: error: 'ftp' is not 'tls', 'http', 'ssh' or 'other'", NULL);
+	assert_refused(GOOD "sniff = auto required\n", "'required' goes with 'sniff = tls'", NULL);
+}
+
 /* A FIFO would be waited for, a device has no networks. */
 static void only_regular_files_are_read(void **state)
 {
@@ -340,6 +365,8 @@ int main(void)
 		cmocka_unit_test(a_mistake_in_a_file_of_names_is_shown_at_its_line),
 		cmocka_unit_test(readings_share_the_list_of_an_unchanged_file),
 		cmocka_unit_test(a_list_has_a_million_entries_at_most),
+		cmocka_unit_test(protocols_and_no_default_are_read_and_printed),
+		cmocka_unit_test(protocols_that_cannot_match_are_reported),
 		cmocka_unit_test(only_regular_files_are_read),
 		cmocka_unit_test(lists_of_a_section_take_the_place_of_those_of_defaults),
 		cmocka_unit_test(bad_lists_are_refused_at_their_place),

@@ -66,6 +66,10 @@ static void lines_and_names_that_never_match_are_warned_about(void **state)
 	static const struct {
 		const char *text, *where, *piece;
 	} rows[] = {
+		{SNIFFING "use-backend b = proto=ssh\n" TWO, "t.ini:5:13: ",
+		 "does not read what clients speak"},
+		{"[frontend f]\nbind = :1\nsniff = auto\nuse-backend b = proto=tls\n"
+		 "use-backend b = sni=x.com\n" TWO, "t.ini:5:13: ", "'use-backend b' on line 4"},
 		{FRONT "use-backend b = sni=x\n" TWO, "t.ini:4:13: ", "add a line: sniff = tls"},
 		{FRONT "use-backend b = alpn=h2\n" TWO, "t.ini:4:13: ", "add a line: sniff = tls"},
 		{HEADERS "trusted = ::1\nuse-backend b = sni=none\n" TWO, "t.ini:5:13: ", "sniff = tls"},
