@@ -85,9 +85,11 @@ static enum exit_code validate_only(const struct cli_args *a)
 	if (a->print) {
 		fputs("# ", stdout);
 		config_print_summary(c, stdout);
+		config_print_families(c, "# ", stdout);
 		config_print_origins(c, stdout);
 	} else if (!a->quiet && !a->json) {
 		config_print_summary(c, stdout);
+		config_print_families(c, "  ", stdout);
 		warn_of_root(c);
 		warn_of_programs(c);
 		warn_of_user(c);

@@ -84,6 +84,9 @@ void build_finish_servers(struct arena *a, struct proxy *p);
 
 /* Interprets every line of `b->doc`; reports those it cannot interpret. */
 void build_document(struct build *b);
+/* Gives a family of its own to each half of a pair such as ':80' and '[::]:80', in whatever sections they
+ * are. Before validation. In families.c. */
+void build_split_families(const struct build *b);
 /* Validates what a single line cannot show: names, references, addresses used twice. */
 void build_validate(struct build *b);
 /* Validates the options of one section together: options without effect, and contradictions. Call once the

@@ -305,6 +305,7 @@ static void validate_any_frontend(struct build *b)
 
 void build_validate(struct build *b)
 {
+	build_split_families(b);
 	validate_section_names(b);
 	for (size_t i = 0; i < b->proxy_count; i++) {
 		struct proxy *p = &b->proxies[i];

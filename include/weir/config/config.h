@@ -484,6 +484,9 @@ void config_free(struct config *c);
 
 /* "weir.ini: ok (3 frontends, 4 backends, 9 servers, 1 include, 0 warnings)". */
 void config_print_summary(const struct config *c, FILE *out);
+/* A line for each pair of wildcards of which each has a family to itself, such as 0.0.0.0:80 and [::]:80;
+ * each line begins with `prefix`. */
+void config_print_families(const struct config *c, const char *prefix, FILE *out);
 /* The effective configuration as a file that reads back to the same snapshot. */
 void config_print(const struct config *c, FILE *out);
 /* The same with the origin of each line after it, as a comment (-T). */

@@ -237,7 +237,9 @@ OPTION("group", IN_BIND, IN_BIND, OPT_GROUP, 0, "NAME | GID", FIELD_BIND(owner.g
 OPTION("defer-accept", IN_BIND, IN_BIND, OPT_FLAG, 0, "", MADE_BIND(defer_accept), NULL, 0, 0,
        "Accept a TCP client only after it has sent data.", "bind = :443 defer-accept")
 OPTION("v6only", IN_BIND, IN_BIND, OPT_FLAG, 0, "", MADE_BIND(v6only), NULL, 0, 0,
-       "Accept only IPv6 clients, where the address would accept both.", "bind = [::]:443 v6only")
+       "Accept only IPv6 clients, where the address would accept both; implied if another line binds the "
+       "same port of 0.0.0.0, or without an address, which then accepts IPv4 only.",
+       "bind = [::]:443 v6only")
 OPTION("accept-proxy", IN_BIND, IN_BIND, OPT_CHOICE, OPT_BARE | OPT_HIDE_ZERO, "off|always|optional",
        MADE_BIND_CHOICE(accept_proxy, CONFIG_ACCEPT_PROXY_OFF, CONFIG_ACCEPT_PROXY_ALWAYS,
 			CONFIG_ACCEPT_PROXY_OPTIONAL),
