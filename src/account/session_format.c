@@ -78,7 +78,7 @@ static void put_server_address(struct text *t, const struct line *l)
 {
 	char text[ADDR_TEXT_MAX];
 
-	put_word(t, l->r.address != NULL ? addr_format(l->r.address, text) : "-");
+	put_word(t, session_record_address(&l->r, text));
 }
 
 static void put_queue(struct text *t, const struct line *l)

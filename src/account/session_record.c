@@ -70,6 +70,17 @@ static const char *rest_text(const struct session_record *r, char buf[static RES
 	return buf;
 }
 
+const char *session_record_address(const struct session_record *r, char *buf)
+{
+	struct addr a = {.len = 0};
+
+	if (r->address != NULL)
+		a = *r->address;
+	if (r->server_port != 0)
+		addr_set_port(&a, r->server_port);
+	return addr_format(&a, buf);
+}
+
 static size_t format_end_text(const struct session_record *r, char *out, size_t room)
 {
 	const struct close_reason_row *row = close_reason_row((enum close_reason)r->reason);
@@ -85,7 +96,7 @@ static size_t format_end_text(const struct session_record *r, char *out, size_t 
 		     "bytes_out=%llu bytes_spliced=%llu queue=%s queue_s=%s connect_s=%s duration_s=%.6f "
 		     "tries=%u ts_code=%c%c reason=%s reason_text=\"%s\" id=%u.%u%s",
 		     addr_brief_format(&r->client, client), r->frontend->name, r->backend->name,
-		     r->server ? r->server->name : "-", r->address ? addr_format(r->address, server) : "-",
+		     r->server ? r->server->name : "-", session_record_address(r, server),
 		     (unsigned long long)r->bytes_to_server, (unsigned long long)r->bytes_to_client,
 		     (unsigned long long)r->bytes_spliced, queue, seconds_text(r->queue_ns, queue_s),
 		     seconds_text(r->connect_ns, connect_s), seconds(r->duration_ns), r->tries, code[0],
@@ -113,7 +124,7 @@ static size_t format_end_json(const struct session_record *r, char *out, size_t 
 	if (r->client.family != 0)
 		log_fields_text(&f, "client", addr_brief_format(&r->client, text));
 	if (r->address != NULL)
-		log_fields_text(&f, "server_address", addr_format(r->address, text));
+		log_fields_text(&f, "server_address", session_record_address(r, text));
 	log_fields_number(&f, "duration_s", "%.6f", seconds(r->duration_ns));
 	if (r->queue_ns >= 0) {
 		log_fields_number(&f, "queue_s", "%.6f", seconds(r->queue_ns));

@@ -74,16 +74,14 @@ static bool is_same_ip(const struct addr *a, const struct addr *b)
 	return memcmp(&a->in6.sin6_addr, &b->in6.sin6_addr, sizeof(a->in6.sin6_addr)) == 0;
 }
 
-static void set_port(struct addr *a, uint16_t port)
+/* Can it have the client's port? Its health checks need one of their own then. */
+static bool may_take_client_port(const struct server *s)
 {
-	if (a->sa.sa_family == AF_INET)
-		a->in.sin_port = htons(port);
-	else
-		a->in6.sin6_port = htons(port);
+	return server_addr(s) != NULL && (addr_port(server_addr(s)) == 0 || s->config->check_port != 0);
 }
 
 /* False after a refusal; `before` is what HAProxy says in front of that. */
-static bool read_port(const struct admin_call *c, const char *before, uint16_t *port)
+static bool read_port(const struct admin_call *c, const struct server *s, const char *before, uint16_t *port)
 {
 	const char *text = c->args[4];
 	char *end;
@@ -93,8 +91,16 @@ static bool read_port(const struct admin_call *c, const char *before, uint16_t *
 		*port = (uint16_t)value;
 		return true;
 	}
-	if (c->ours)
-		admin_refuse(c, NULL, "'%s' is not a port (1 to 65535)", text);
+	if (strcmp(text, "+0") == 0 && may_take_client_port(s)) {
+		*port = 0;
+		return true;
+	}
+	if (c->ours && strcmp(text, "+0") == 0)
+		admin_refuse(c, NULL,
+			     "the health checks of '%s' would have no port; its line needs check-port=PORT",
+			     c->args[0]);
+	else if (c->ours)
+		admin_refuse(c, NULL, "'%s' is not a port (1 to 65535, or +0 for that of the client)", text);
 	else if (end == text)
 		(void)admin_haproxy_says(c, "%sproblem converting port '%s' to an int " BY, before, text);
 	else if (!is_digit(text[0]))
@@ -125,7 +131,7 @@ static bool read_addr(const struct admin_call *c, const struct addr *now, struct
 			admin_refuse(c, NULL, "server '%s' has no IP address", c->args[0]);
 		return false;
 	}
-	set_port(next, addr_port(now));
+	addr_set_port(next, addr_port(now));
 	return true;
 }
 
@@ -143,7 +149,8 @@ static void tell_move(const struct admin_call *c, const struct addr *was, const 
 	if (with_port && addr_port(was) == addr_port(now))
 		text_printf(c->out, ", no need to change the port");
 	else if (with_port)
-		text_printf(c->out, ", port changed from '%u' to '%u'", addr_port(was), addr_port(now));
+		text_printf(c->out, ", port changed from '%s%u' to '%s%u'", addr_port(was) == 0 ? "+" : "",
+			    addr_port(was), addr_port(now) == 0 ? "+" : "", addr_port(now));
 	text_printf(c->out, " " BY "\n");
 }
 
@@ -153,6 +160,7 @@ static void set_addr(const struct admin_call *c, struct server *s)
 	const bool with_port = strcmp(c->args[3], "port") == 0;
 	const struct mark by = admin_mark(c);
 	struct addr next, was;
+	const char *before;
 	uint16_t port = 0;
 	int err;
 
@@ -164,10 +172,11 @@ static void set_addr(const struct admin_call *c, struct server *s)
 	if (!read_addr(c, now, &next))
 		return;
 	was = *now;
-	if (with_port && !read_port(c, is_same_ip(&was, &next) ? "no need to change the addr, " : "", &port))
+	before = is_same_ip(&was, &next) ? "no need to change the addr, " : "";
+	if (with_port && !read_port(c, s, before, &port))
 		return;
 	if (with_port)
-		set_port(&next, port);
+		addr_set_port(&next, port);
 	err = run_time_set_addr(c->ctx->updates, s, &next, &by);
 	if (err)
 		refuse_memory(c, err);

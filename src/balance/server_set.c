@@ -106,7 +106,8 @@ static void describe_member(const struct config_server *line, const struct addr 
 	out->max = 0;
 	(void)snprintf(out->name, sizeof(out->name), "%.*s%u", CONFIG_SET_NAME_MAX, line->name,
 		       number); /* it fits */
-	out->addr = (struct addr_spec){.kind = ADDR_IP, .port = addr_port(a), .addr = *a};
+	out->addr = (struct addr_spec){
+		.kind = ADDR_IP, .port = addr_port(a), .client_port = line->addr.client_port, .addr = *a};
 }
 
 void server_set_member(const struct config_server *line, const struct server *s, struct config_server *out)

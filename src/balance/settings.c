@@ -172,6 +172,7 @@ static void set_addr(struct server_settings *v, const struct addr *a)
 	v->has_addr = a != NULL;
 	v->addr = *last;
 	v->meets_itself = last->len != 0 && meets_itself(v->config, last);
+	v->takes_client_port = last->len != 0 && !addr_is_unix(last) && addr_port(last) == 0;
 }
 
 static struct server_settings *server_settings_new(struct server *s, const struct config_server *config)

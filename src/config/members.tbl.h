@@ -61,6 +61,8 @@ STRUCT(addr_spec)
 VALUE(kind)
 VALUE(family)
 VALUE(port)
+VALUE(last_port)
+VALUE(client_port)
 INNER(addr, addr)
 NAME(host)
 END

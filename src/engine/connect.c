@@ -26,6 +26,7 @@
 #include "failing.h"
 #include "greeting.h"
 #include "queueing.h"
+#include "server_port.h"
 #include "session.h"
 #include "session_deadline.h"
 #include "session_drain.h"
@@ -95,6 +96,8 @@ static void connected(struct session *s)
 	atomic_fetch_add_explicit(&s->at->server->total, 1, memory_order_relaxed);
 	server_answered(s->at->server);
 	comeback_end(s, SERVER_TRIAL_PASSED);
+	if (unlikely(s->at->takes_client_port))
+		server_port_drop(s);
 	if (!greeting_say(s))
 		return;
 	timer_cancel(&s->worker->loop.timers, &s->timer);
@@ -130,7 +133,7 @@ static void connect_socket(struct session *s)
 	check(s->server_counted);
 	check(!s->connect_again);
 	op->kind = IO_CONNECT;
-	op->addr = &s->at->addr;
+	op->addr = server_port_addr(s);
 	r = io_start(&s->worker->loop, op);
 	if (r == IO_PENDING)
 		session_rearm(s);
@@ -155,7 +158,9 @@ static void try_server(struct session *s, struct server *server)
 	s->fixed_ns = connect_deadline(s);
 	connect_op(s)->done = connect_done;
 	counter_add(&s->worker->counters.connects, 1);
-	err = server_sock_open(s, &s->at->addr);
+	err = server_port_choose(s);
+	if (likely(!err))
+		err = server_sock_open(s, server_port_addr(s));
 	if (unlikely(err)) {
 		no_socket(s, err);
 		return;
@@ -288,8 +293,7 @@ static void log_failure(struct session *s, int err)
 {
 	struct worker *w = s->worker;
 	char text[ADDR_TEXT_MAX];
-	const struct addr *a = &s->at->addr;
-
+	const struct addr a = server_port_shown(s);
 	const char *server = s->at->config->name;
 	const bool shortage = server_sock_is_shortage(err);
 
@@ -304,7 +308,7 @@ static void log_failure(struct session *s, int err)
 			 backend_config(s)->name, server, strerrordesc_np(-err));
 	else
 		log_line(LOG_LEVEL_WARNING, "server %s/%s at %s: connect failed: %s (try %u)",
-			 backend_config(s)->name, server, addr_format(a, text),
+			 backend_config(s)->name, server, addr_format(&a, text),
 			 strerrordesc_np(-err), s->tries);
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "weir/base/check.h"
+#include "server_port.h"
 #include "session.h"
 #include "worker.h"
 
@@ -58,6 +59,7 @@ void session_extra_put(struct session *s)
 	check(x->waiter.state == WAITER_NONE);
 	check(x->source == NULL && x->wait.waiter.entry == NULL);
 	check(x->head == NULL && x->proxy == NULL);
+	server_port_drop(s);
 	session_name_drop(s);
 	s->extra = NULL;
 	x->session = NULL;

@@ -34,6 +34,13 @@ struct source_wait {
 	uint32_t round; /* the round of looking */
 };
 
+/* server_port.c: what a connect that is under way goes to. */
+struct ported_addr {
+	struct list link; /* for the slab while it is free */
+	struct addr addr;
+	uint32_t fill; /* a slot has a multiple of 8 bytes */
+};
+
 struct session_extra {
 	struct list link;        /* for the slab while the extra is free */
 	struct session *session; /* borrows */
@@ -45,6 +52,9 @@ struct session_extra {
 	bool ending;                 /* admission.c: its source knows that it is about to leave */
 	bool over_limit; /* admission.c: its source was full when it owed a header; not counted there */
 	struct source_wait wait;
+	/* server_port.c, of a server with the client's port */
+	uint16_t server_port;    /* the port of the last try; 0 = none */
+	struct ported_addr *to;  /* owns; NULL unless it connects */
 	struct buf *head;        /* preface.c; owns: an incomplete preface */
 	/* sniff.c */
 	struct client_hello_reader hello;
@@ -59,6 +69,11 @@ struct session_extra {
 	uint8_t unique_id_len;   /* 0 = none */
 	uint8_t unique_id[PROXY_UNIQUE_ID_MAX]; /* made here for a server, or from the client's header */
 };
+
+static inline const struct addr *session_ported_addr(const struct session_extra *x)
+{
+	return &x->to->addr;
+}
 
 /* The session's extra, which is made if it has none. NULL without memory. */
 struct session_extra *session_extra(struct session *s);

@@ -12,6 +12,7 @@
 #include "weir/base/check.h"
 #include "extra.h"
 #include "payload.h"
+#include "server_port.h"
 #include "worker.h"
 
 static void copy_name(char to[static CONFIG_NAME_MAX], const char *name)
@@ -68,7 +69,7 @@ static void note_session(const struct session *s, enum failure_phase phase, enum
 		copy_name(f.backend, s->back->config->name);
 	if (s->at != NULL) {
 		copy_name(f.server, s->at->config->name);
-		f.server_address = s->at->addr;
+		f.server_address = server_port_shown(s);
 	}
 	note(s->worker, &f);
 }

@@ -22,6 +22,7 @@
 #include "extra.h"
 #include "failing.h"
 #include "payload.h"
+#include "server_port.h"
 #include "session.h"
 #include "worker.h"
 
@@ -154,6 +155,7 @@ void record_session_end(const struct session *s)
 	r.backend = known_backend(s);
 	r.server = s->at != NULL ? s->at->config : NULL;
 	r.address = s->at != NULL ? &s->at->addr : NULL;
+	r.server_port = server_port_last(s);
 	r.client = s->client;
 	r.bytes_to_server = payload_to_server(s);
 	r.bytes_to_client = s->flows[FLOW_TO_CLIENT].bytes_out;
@@ -200,7 +202,7 @@ void record_take(const struct session *s, struct session_facts *out)
 	if (s->at != NULL) {
 		memcpy(out->server, s->at->config->name, sizeof(out->server));
 		out->server_slot = s->at->server->slot;
-		out->address = s->at->addr;
+		out->address = server_port_shown(s);
 	}
 	out->bytes_to_server = payload_to_server(s);
 	out->bytes_to_client = s->flows[FLOW_TO_CLIENT].bytes_out;

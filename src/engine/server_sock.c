@@ -17,6 +17,7 @@
 #include "weir/entry/endpoint.h"
 #include "weir/net/self_connect.h"
 #include "weir/sys/sys.h"
+#include "server_port.h"
 #include "session.h"
 #include "worker.h"
 
@@ -182,7 +183,7 @@ static int open_next(struct session *s, const struct addr *to, const struct sock
 
 bool server_sock_spill(struct session *s)
 {
-	const struct addr *to = &s->at->addr;
+	const struct addr *to = server_port_addr(s);
 	const struct sock_tcp opt = options_of(s);
 	struct io_sock *sock = &s->sides[SIDE_SERVER].sock;
 	int fd;
@@ -332,7 +333,7 @@ bool server_sock_met_itself(struct session *s, const struct addr *to)
 	const int fd = s->sides[SIDE_SERVER].sock.fd;
 
 	check(fd >= 0);
-	if (likely(!server_addr_meets_itself(to)) || likely(!self_connect_happened(fd, to)))
+	if (likely(!s->at->meets_itself) || likely(!self_connect_happened(fd, to)))
 		return false;
 	sock_harden(fd); /* in TIME_WAIT it would hold the server's port */
 	counter_add(&s->worker->counters.self_connects, 1);

@@ -24,6 +24,7 @@
 #include "extra.h"
 #include "give_back.h"
 #include "queueing.h"
+#include "server_port.h"
 #include "session.h"
 #include "session_begin.h"
 #include "session_end.h"
@@ -305,6 +306,7 @@ static void free_parts(struct worker *w)
 	listeners_foreach(w, l)
 		atomic_fetch_sub(&l->endpoint->listeners, 1);
 	free_tables(w);
+	slab_free(&w->ported);
 	slab_free(&w->extras);
 	slab_free(&w->slab);
 	log_ring_free(w->log);
@@ -347,6 +349,7 @@ static struct worker *worker_alloc(struct engine *e, unsigned index)
 	inquiry_list_init(&w->asked);
 	session_slab_init(&w->slab);
 	session_extras_init(&w->extras);
+	server_port_init_slab(&w->ported);
 	init_tables(w);
 	give_back_init(w);
 	timer_init(&w->baton, worker_pass_baton);

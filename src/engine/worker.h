@@ -44,6 +44,7 @@ struct worker {
 	struct list awaiting_ops; /* closing sessions that still have pending ops */
 	struct slab slab;
 	struct slab extras; /* of session_extra, for sessions that need one */
+	struct slab ported; /* of ported_addr, for connects to servers with the client's port */
 	struct queue_grants grants; /* sessions here that were given a place */
 	struct list source_waits;   /* sessions here that wait for another of their source to end */
 	struct chunks listeners;    /* struct listener, by the slot of the endpoint */

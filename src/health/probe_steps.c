@@ -284,8 +284,16 @@ void probe_steps_run(struct probe *p)
 
 static const char *name_host(const struct server *s, char *buf)
 {
-	if (s->config->addr.kind != ADDR_UNIX)
-		return addr_spec_format(&s->config->addr, buf);
+	struct addr_spec spec = s->config->addr;
+
+	/* With the client's port there is one for checks. */
+	if (spec.client_port) {
+		spec.client_port = false;
+		spec.port = s->config->check_port != 0 ? s->config->check_port : s->backend->check.port;
+		addr_set_port(&spec.addr, spec.port);
+	}
+	if (spec.kind != ADDR_UNIX)
+		return addr_spec_format(&spec, buf);
 	(void)snprintf(buf, ADDR_TEXT_MAX, "localhost"); /* fits */
 	return buf;
 }

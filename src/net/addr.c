@@ -37,6 +37,7 @@ static_assert(HOST_MAX < sizeof(((struct addr_spec *)0)->host), "a host name fit
 struct parser {
 	const char *text;
 	struct addr_spec *spec;
+	unsigned ports; /* a set of enum addr_ports */
 	const char *why;
 	size_t at;
 };
@@ -302,14 +303,61 @@ static int parse_ip4_or_name(struct parser *p, const char *host, size_t len)
 	return 0;
 }
 
+static bool takes_client_port(const struct parser *p)
+{
+	return (p->ports & ADDR_PORTS_CLIENT) != 0;
+}
+
+/* "30000-30099"; `dash` is in it. */
+static int parse_range(struct parser *p, const char *port, const char *dash)
+{
+	char first[8];
+	const size_t len = (size_t)(dash - port);
+	uint64_t low, high;
+
+	if (takes_client_port(p))
+		return reject(p, port,
+			      "a server has one port: write a line for each, or :* for the port that the "
+			      "client connected to");
+	if ((p->ports & ADDR_PORTS_RANGE) == 0)
+		return reject(p, port, "a range of ports is for 'bind' in a frontend: write one port");
+	if (len >= sizeof(first))
+		return reject(p, port, "a port is a number from 0 to 65535");
+	memcpy(first, port, len);
+	first[len] = '\0';
+	if (!parse_number(first, UINT16_MAX, &low) || !parse_number(dash + 1, UINT16_MAX, &high))
+		return reject(p, port, "a range is two ports from 1 to 65535, as in 30000-30099");
+	if (low == 0)
+		return reject(p, port, "a range begins with a port from 1 to 65535");
+	if (high < low)
+		return reject(p, port, "the second port of a range is not below the first");
+	p->spec->port = (uint16_t)low;
+	p->spec->last_port = high > low ? (uint16_t)high : 0;
+	return 0;
+}
+
 static int parse_port(struct parser *p, const char *port)
 {
+	const char *dash = strchr(port, '-');
 	uint64_t number;
 
 	if (*port == '\0')
 		return reject(p, port, "the port is missing after ':'");
-	if (port[strspn(port, "0123456789-")] == '\0' && is_digit(*port) && strchr(port, '-') != NULL)
-		return reject(p, port, "port ranges are not in this version: write one line per port");
+	if (strcmp(port, "*") == 0 && takes_client_port(p)) {
+		p->spec->client_port = true;
+		return 0;
+	}
+	if (strcmp(port, "*") == 0)
+		return reject(p, port,
+			      "':*' is the port that a client connected to: only a server can have it");
+	if (takes_client_port(p) && (*port == '+' || *port == '-') && port[1] != '\0' &&
+	    port[1 + strspn(port + 1, DIGITS)] == '\0')
+		return reject(p, port, strcmp(port + 1, "0") == 0
+					       ? "write :* for the port that the client connected to"
+					       : "weir adds nothing to the client's port: write :* for that "
+						 "port itself, or one [listen] per port");
+	if (port[strspn(port, DIGITS "-")] == '\0' && is_digit(*port) && dash != NULL)
+		return parse_range(p, port, dash);
 	if (!parse_number(port, UINT16_MAX, &number))
 		return reject(p, port, "a port is a number from 0 to 65535");
 	p->spec->port = (uint16_t)number;
@@ -334,9 +382,12 @@ static int parse_host_port(struct parser *p, const char *text)
 	if (*text == '.' && strchr(text, '/') != NULL)
 		return reject(p, text, "a socket's path begins with '/'");
 	if (colon == NULL && is_digit(*text) && text[strspn(text, "0123456789-")] == '\0')
-		return reject(p, text, "port ranges are not in this version: write one line per port");
+		return reject(p, text, "write ':' before ports without an address, as in :8080-8089");
 	if (colon == NULL || *colon == '\0')
-		return reject(p, text + strlen(text), "the port is missing: write ADDRESS:PORT");
+		return reject(p, text + strlen(text), takes_client_port(p)
+			      ? "the port is missing: write ADDRESS:PORT, or ADDRESS:* for the port that the "
+				"client connected to"
+			      : "the port is missing: write ADDRESS:PORT");
 	if (*colon != ':')
 		return reject(p, colon, "']' must be followed by ':' and the port");
 	len = (size_t)(colon - text);
@@ -378,7 +429,12 @@ static int parse(struct parser *p)
 
 int addr_parse(const char *text, struct addr_spec *spec, const char **why, size_t *at)
 {
-	struct parser p = {.text = text, .spec = spec};
+	return addr_parse_ports(text, ADDR_PORTS_ONE, spec, why, at);
+}
+
+int addr_parse_ports(const char *text, unsigned ports, struct addr_spec *spec, const char **why, size_t *at)
+{
+	struct parser p = {.text = text, .spec = spec, .ports = ports};
 	int err;
 
 	memset(spec, 0, sizeof(*spec));

@@ -21,24 +21,26 @@ static_assert(ADDR_TEXT_MAX > sizeof(UNIX_PREFIX) + 1 + 4 * sizeof(((struct sock
 static_assert(ADDR_TEXT_MAX > sizeof(FD_PREFIX) + sizeof(((struct addr_spec *)0)->host),
 	      "the text fits: names are printable, and no byte is escaped");
 
-static void print_ip4(const void *ip, uint16_t port, char *buf)
+#define PORTS_TEXT_MAX 12 /* "30000-30099" and its NUL */
+
+static void print_ip4(const void *ip, const char *port, char *buf)
 {
 	char text[INET_ADDRSTRLEN];
 
 	check(inet_ntop(AF_INET, ip, text, sizeof(text)) != NULL);
-	(void)snprintf(buf, ADDR_TEXT_MAX, "%s:%u", text, port); /* always fits */
+	(void)snprintf(buf, ADDR_TEXT_MAX, "%s:%s", text, port); /* always fits */
 }
 
 /* Prints an interface by number: it may have another name by now, or none. */
-static void print_ip6(const void *ip, uint32_t scope, uint16_t port, char *buf)
+static void print_ip6(const void *ip, uint32_t scope, const char *port, char *buf)
 {
 	char text[INET6_ADDRSTRLEN];
 
 	check(inet_ntop(AF_INET6, ip, text, sizeof(text)) != NULL);
 	if (scope != 0)
-		(void)snprintf(buf, ADDR_TEXT_MAX, "[%s%%%u]:%u", text, scope, port); /* always fits */
+		(void)snprintf(buf, ADDR_TEXT_MAX, "[%s%%%u]:%s", text, scope, port); /* always fits */
 	else
-		(void)snprintf(buf, ADDR_TEXT_MAX, "[%s]:%u", text, port); /* always fits */
+		(void)snprintf(buf, ADDR_TEXT_MAX, "[%s]:%s", text, port); /* always fits */
 }
 
 /* The bytes of a name: a path without its NUL, an abstract name without its leading NUL. */
@@ -64,12 +66,12 @@ static void print_unix(const struct addr *a, char *buf)
 	log_escape(name, len, buf + n, ADDR_TEXT_MAX - (size_t)n);
 }
 
-const char *addr_format(const struct addr *a, char *buf)
+static const char *format_with(const struct addr *a, const char *port, char *buf)
 {
 	if (a->len != 0 && a->sa.sa_family == AF_INET)
-		print_ip4(&a->in.sin_addr, ntohs(a->in.sin_port), buf);
+		print_ip4(&a->in.sin_addr, port, buf);
 	else if (a->len != 0 && a->sa.sa_family == AF_INET6)
-		print_ip6(&a->in6.sin6_addr, a->in6.sin6_scope_id, ntohs(a->in6.sin6_port), buf);
+		print_ip6(&a->in6.sin6_addr, a->in6.sin6_scope_id, port, buf);
 	else if (addr_is_unix(a))
 		print_unix(a, buf);
 	else
@@ -77,16 +79,42 @@ const char *addr_format(const struct addr *a, char *buf)
 	return buf;
 }
 
+static const char *port_text(uint16_t port, char buf[static PORTS_TEXT_MAX])
+{
+	(void)snprintf(buf, PORTS_TEXT_MAX, "%u", port); /* always fits */
+	return buf;
+}
+
+const char *addr_format(const struct addr *a, char *buf)
+{
+	const uint16_t port = addr_port(a);
+	char text[PORTS_TEXT_MAX];
+
+	return format_with(a, port != 0 ? port_text(port, text) : "*", buf);
+}
+
+static const char *ports_text(const struct addr_spec *spec, char buf[static PORTS_TEXT_MAX])
+{
+	if (spec->client_port)
+		return "*";
+	if (spec->last_port == 0)
+		return port_text(spec->kind == ADDR_IP ? addr_port(&spec->addr) : spec->port, buf);
+	(void)snprintf(buf, PORTS_TEXT_MAX, "%u-%u", spec->port, spec->last_port); /* always fits */
+	return buf;
+}
+
 const char *addr_spec_format(const struct addr_spec *spec, char *buf)
 {
+	char ports[PORTS_TEXT_MAX];
 	const char *family = spec->family == AF_INET ? "ipv4@" : spec->family == AF_INET6 ? "ipv6@" : "";
 
 	switch (spec->kind) {
 	case ADDR_ANY:
-		(void)snprintf(buf, ADDR_TEXT_MAX, "*:%u", spec->port); /* always fits */
+		(void)snprintf(buf, ADDR_TEXT_MAX, "*:%s", ports_text(spec, ports)); /* always fits */
 		return buf;
 	case ADDR_NAME:
-		(void)snprintf(buf, ADDR_TEXT_MAX, "%s%s:%u", family, spec->host, spec->port); /* fits */
+		(void)snprintf(buf, ADDR_TEXT_MAX, "%s%s:%s", family, spec->host,
+			       ports_text(spec, ports)); /* always fits */
 		return buf;
 	case ADDR_FD:
 		(void)snprintf(buf, ADDR_TEXT_MAX, FD_PREFIX "%s", spec->host); /* always fits */
@@ -96,15 +124,17 @@ const char *addr_spec_format(const struct addr_spec *spec, char *buf)
 	case ADDR_UNIX:
 		break;
 	}
-	return addr_format(&spec->addr, buf);
+	return format_with(&spec->addr, ports_text(spec, ports), buf);
 }
 
 const char *addr_brief_format(const struct addr_brief *a, char *buf)
 {
+	char port[PORTS_TEXT_MAX];
+
 	if (a->family == AF_INET)
-		print_ip4(a->ip, a->port, buf);
+		print_ip4(a->ip, port_text(a->port, port), buf);
 	else if (a->family == AF_INET6)
-		print_ip6(a->ip, a->scope, a->port, buf);
+		print_ip6(a->ip, a->scope, port_text(a->port, port), buf);
 	else
 		(void)snprintf(buf, ADDR_TEXT_MAX, a->family == AF_UNIX ? "unix:" : "-"); /* always fits */
 	return buf;
@@ -143,6 +173,14 @@ uint16_t addr_port(const struct addr *a)
 	if (a->sa.sa_family == AF_INET)
 		return ntohs(a->in.sin_port);
 	return a->sa.sa_family == AF_INET6 ? ntohs(a->in6.sin6_port) : 0;
+}
+
+void addr_set_port(struct addr *a, uint16_t port)
+{
+	if (a->sa.sa_family == AF_INET)
+		a->in.sin_port = htons(port);
+	else if (a->sa.sa_family == AF_INET6)
+		a->in6.sin6_port = htons(port);
 }
 
 static bool is_loopback_4(uint32_t address)

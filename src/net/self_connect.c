@@ -28,12 +28,12 @@ static bool is_same_ip(const struct addr *ours, const struct addr *to)
 	return memcmp(six, &ours->in6.sin6_addr, sizeof(*six)) == 0;
 }
 
-/* Is this a port that the kernel chooses by itself? */
+/* Is this a port that the kernel chooses by itself? 0 = it may be any port. */
 static bool is_chosen(uint16_t port)
 {
 	uint16_t first, last;
 
-	return sys_port_range(&first, &last) != 0 || (port >= first && port <= last);
+	return port == 0 || sys_port_range(&first, &last) != 0 || (port >= first && port <= last);
 }
 
 /* Does the kernel choose this very address as the source of a connect to it? It does so for every address of
@@ -66,7 +66,8 @@ bool self_connect_possible(const struct addr *to, const struct self_connect_sour
 			continue;
 		bound = true;
 		if ((is_any(source) ? is_chosen_source(to) : is_same_ip(source, to)) &&
-		    (port == addr_port(to) || (port == 0 && is_chosen(addr_port(to)))))
+		    (port == addr_port(to) || addr_port(to) == 0 ||
+		     (port == 0 && is_chosen(addr_port(to)))))
 			return true;
 	}
 	return !bound && is_chosen(addr_port(to)) && (sources->any || is_chosen_source(to));

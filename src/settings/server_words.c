@@ -65,7 +65,7 @@ static int validate_port(struct word_reader *r, const char *address)
 	if (address[0] == '/' || strchr(address, '@') != NULL || strchr(port, ']') != NULL ||
 	    port[0] == '\0' || port[0] == '+' || port[0] == '-')
 		return 0;
-	if (!is_digit(port[0]))
+	if (!is_digit(port[0]) && strcmp(port, "*") != 0)
 		return word_refuse(r, "invalid character '%c' in port number '%s' in '%s'\n", port[0], port,
 			      address);
 	if (strchr(port, '-') != NULL)
@@ -98,10 +98,14 @@ static int parse_line(struct word_reader *r)
 	};
 
 	memcpy(config->name, r->name, strlen(r->name));
-	if (setting_parse_server(&s, config) == 0)
-		return 0;
-	take_diag(r);
-	return -EINVAL;
+	if (setting_parse_server(&s, config) != 0) {
+		take_diag(r);
+		return -EINVAL;
+	}
+	if (config->addr.client_port && config->check && config->check_port == 0 &&
+	    r->backend->check.port == 0)
+		return word_refuse(r, "the health checks of the server have no port; add port PORT");
+	return 0;
 }
 
 static int read_all(struct word_reader *r)

@@ -56,6 +56,9 @@ int setting_bad(const struct setting *s, const struct word *w, size_t offset, co
 int setting_in_range(const struct setting *s, const struct word *w, uint64_t number);
 /* Parses an address such as "10.0.0.1:80"; reports what is wrong with it. */
 int setting_address(const struct setting *s, const struct word *w, struct addr_spec *spec);
+/* The same with a set of enum addr_ports. */
+int setting_address_ports(const struct setting *s, const struct word *w, unsigned ports,
+			  struct addr_spec *spec);
 void setting_print_address(const struct addr_spec *spec, FILE *out);
 /* Parses a size and validates its range. */
 int setting_size(const struct setting *s, uint64_t *bytes);

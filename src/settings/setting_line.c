@@ -16,10 +16,16 @@
 
 int setting_address(const struct setting *s, const struct word *w, struct addr_spec *spec)
 {
+	return setting_address_ports(s, w, ADDR_PORTS_ONE, spec);
+}
+
+int setting_address_ports(const struct setting *s, const struct word *w, unsigned ports,
+			  struct addr_spec *spec)
+{
 	const char *why = NULL;
 	size_t at = 0;
 
-	if (addr_parse(w->text, spec, &why, &at) != 0) {
+	if (addr_parse_ports(w->text, ports, spec, &why, &at) != 0) {
 		diag_error(s->diag, DIAG_BAD_ADDRESS, word_at(w, at < w->len ? at : 0),
 			   "'%s' is not a valid address", w->text);
 		diag_hint(s->diag, "%s", why != NULL ? why : "write HOST:PORT or unix:/PATH");

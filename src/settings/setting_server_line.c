@@ -58,7 +58,7 @@ int setting_parse_server(const struct setting *s, struct config_server *server)
 	int err;
 
 	setting_defaults(s->diag->arena, IN_SERVER, server);
-	err = setting_address(s, w, &server->addr);
+	err = setting_address_ports(s, w, ADDR_PORTS_CLIENT, &server->addr);
 	if (!err && server->addr.kind == ADDR_FD) {
 		diag_error(s->diag, DIAG_BAD_ADDRESS, w->at,
 			   "fd@ is for 'bind': a server cannot be an inherited socket");
@@ -66,10 +66,16 @@ int setting_parse_server(const struct setting *s, struct config_server *server)
 		err = -EINVAL;
 	} else if (!err && server->addr.kind == ADDR_ANY) {
 		diag_error(s->diag, DIAG_BAD_ADDRESS, w->at, "a server needs a host");
-		diag_hint(s->diag, "write 127.0.0.1:%u or NAME:%u", server->addr.port, server->addr.port);
+		if (server->addr.client_port)
+			diag_hint(s->diag, "write 127.0.0.1:* or NAME:*");
+		else
+			diag_hint(s->diag, "write 127.0.0.1:%u or NAME:%u", server->addr.port,
+				  server->addr.port);
 		err = -EINVAL;
-	} else if (!err && server->addr.kind != ADDR_UNIX && server->addr.port == 0) {
+	} else if (!err && server->addr.kind != ADDR_UNIX && server->addr.port == 0 &&
+		   !server->addr.client_port) {
 		diag_error(s->diag, DIAG_BAD_ADDRESS, w->at, "a server needs a port, and 0 is not one");
+		diag_hint(s->diag, "write :* for the port that the client connected to");
 		err = -EINVAL;
 	}
 	if (setting_parse_server_words(s, server) != 0)

@@ -46,11 +46,11 @@ static int take_dns(const struct setting *s, const struct word *w, struct config
 		diag_hint(s->diag, "write dns://HOST:PORT");
 		return -EINVAL;
 	}
-	if (setting_address(s, &name, &set->addr) != 0)
+	if (setting_address_ports(s, &name, ADDR_PORTS_CLIENT, &set->addr) != 0)
 		return -EINVAL;
 	if (set->addr.kind != ADDR_NAME)
 		return refuse_ip(s, &name);
-	if (set->addr.port != 0)
+	if (set->addr.port != 0 || set->addr.client_port)
 		return 0;
 	diag_error(s->diag, DIAG_BAD_ADDRESS, name.at, "a server needs a port, and 0 is not one");
 	return -EINVAL;

@@ -323,8 +323,10 @@ void build_validate(struct build *b)
 			validate_backend(b, p);
 	}
 	for (size_t i = 0; i < b->proxy_count; i++) {
-		if (!b->proxies[i].duplicate)
-			build_validate_options(b, &b->proxies[i]);
+		if (b->proxies[i].duplicate)
+			continue;
+		build_validate_options(b, &b->proxies[i]);
+		build_validate_ports(b, &b->proxies[i]);
 	}
 	build_validate_stats(b);
 	build_validate_exec(b);

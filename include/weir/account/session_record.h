@@ -42,6 +42,7 @@ struct session_record {
 	uint32_t frontend_sessions;
 	uint32_t backend_sessions;
 	uint32_t server_sessions;
+	uint16_t server_port; /* that of the connection to the server; 0 = that of `address` */
 	uint16_t tries;
 	bool redispatched;     /* a try went to another server than the one before */
 	bool is_server_late;   /* the close reason is about either side, and it was the server */
@@ -55,6 +56,10 @@ struct session_record {
 	/* The last member: only the bytes in use go into the log. The unique id, then the name. */
 	uint8_t tail[PROXY_UNIQUE_ID_MAX + CLIENT_HELLO_NAME_MAX];
 };
+
+/* Prints the server's address, with the port that was connected to, into `buf` (ADDR_TEXT_MAX bytes); "-" if
+ * there is none. Returns `buf`. */
+const char *session_record_address(const struct session_record *r, char *buf);
 
 static inline uint8_t *session_record_sni(struct session_record *r)
 {

@@ -195,12 +195,6 @@ static inline bool server_address_failed(struct server *s, const struct server_s
 	atomic_store_explicit(&s->failed_at, at, memory_order_relaxed);
 	return true;
 }
-/* May a connect to `a`, which is part of a server's settings, reach itself, so that the caller must call
- * self_connect_happened()? Determined when the server got the address. Any thread. */
-static inline bool server_addr_meets_itself(const struct addr *a)
-{
-	return container_of(a, struct server_settings, addr)->meets_itself;
-}
 /* State, weight and limit with what its agent has said, unless the administrator has set something else.
  * Control thread. */
 enum server_admin server_admin_now(const struct server *s);

@@ -46,6 +46,7 @@ struct server_settings {
 	bool has_addr;
 	bool is_open; /* control: of a change whose address is known only when it is committed */
 	bool meets_itself; /* a connect to the address may reach itself: see net/self_connect.h */
+	bool takes_client_port; /* the address has no port: each connect goes to the client's */
 };
 
 #endif

@@ -11,7 +11,8 @@ OPTION("balance", BACK_D, BACK_D, OPT_BALANCE, 0, "roundrobin|leastconn|random|f
        "server after another.",
        "balance = leastconn")
 OPTION("server", BACK, BACK, OPT_SERVER, OPT_NAMED | OPT_REPEAT, "ADDRESS [OPTION...]", NO_FIELD,
-       NULL, 0, 0, "A server; a name that does not resolve is looked up again.",
+       NULL, 0, 0, "A server; a name that does not resolve is looked up again. ADDRESS:* has the "
+       "port that the client connected to.",
        "server web1 = 10.0.0.11:8080 weight=2")
 OPTION("server-defaults", BACK_D, BACK_D, OPT_SERVER_WORDS, OPT_REPEAT, "OPTION...", NO_FIELD, NULL, 0, 0,
        "Words of a server line that hold for each server and set of the section, wherever they are "

@@ -19,7 +19,7 @@ struct session;
 /* Does this errno of a socket or a connect mean a shortage of our own: of descriptors, ports or memory? */
 bool server_sock_is_shortage(int err);
 
-/* Makes the socket for a connect of `s` to `to`, an address of s->server: options, source address, mark. 0,
+/* Makes the socket for a connect of `s` to `to`, the address of this try: options, source address, mark. 0,
  * with s->sides[SIDE_SERVER].sock ready, or -errno with nothing made. In that case no packet was sent, so
  * whatever the error is, the server is not at fault. -EADDRNOTAVAIL: no source address is available. That
  * error, and every error that is not a shortage, has been logged. */
@@ -30,7 +30,7 @@ int server_sock_open(struct session *s, const struct addr *to);
  * socket, which must have no op pending, is closed. False: nothing has changed. */
 bool server_sock_spill(struct session *s);
 
-/* The connect of s->sides[SIDE_SERVER].sock to `to`, an address of s->server, has succeeded: is the socket
+/* The connect of s->sides[SIDE_SERVER].sock to `to`, the address of this try, has succeeded: is the socket
  * connected to itself, so that nothing listens there? Counts and logs that, and prepares the socket for its
  * close. Makes a system call only where that is possible. */
 bool server_sock_met_itself(struct session *s, const struct addr *to);

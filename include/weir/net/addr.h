@@ -50,8 +50,17 @@ struct addr_spec {
 	enum addr_kind kind;
 	int family; /* AF_UNSPEC, or AF_INET/AF_INET6 when written with "ipv4@" or "ipv6@" */
 	uint16_t port;
+	uint16_t last_port; /* of a range that begins with `port`; 0 = that one alone */
+	bool client_port; /* ":*": of a server, the port that the client connected to; then `port` is 0 */
 	struct addr addr;
 	char host[256];
+};
+
+/* What may stand in place of one port. */
+enum addr_ports {
+	ADDR_PORTS_ONE = 0,
+	ADDR_PORTS_RANGE = 1,  /* "30000-30099" */
+	ADDR_PORTS_CLIENT = 2, /* "*" */
 };
 
 /* Parses `text` (the forms of weir.ini(5): "10.0.0.1:80", "[::1]:80", ":80", "*:80", "name:80",
@@ -60,9 +69,12 @@ struct addr_spec {
  * Returns 0, or -EINVAL with `*why` set to a static sentence and `*at` to the offset in `text` that it refers
  * to; both may be NULL. */
 int addr_parse(const char *text, struct addr_spec *spec, const char **why, size_t *at);
+/* The same with a set of enum addr_ports. */
+int addr_parse_ports(const char *text, unsigned ports, struct addr_spec *spec, const char **why, size_t *at);
 
 /* Prints into `buf` (at least ADDR_TEXT_MAX bytes); returns `buf`. Paths are escaped, so the result has no
- * control bytes and no quotes. */
+ * control bytes and no quotes. A `struct addr` without a port, as a server with the client's port has it, is
+ * printed as "10.0.0.1:*". */
 const char *addr_format(const struct addr *a, char *buf);
 const char *addr_spec_format(const struct addr_spec *spec, char *buf);
 const char *addr_brief_format(const struct addr_brief *a, char *buf);
@@ -75,6 +87,8 @@ void addr_to_brief(const struct sockaddr *sa, socklen_t len, struct addr_brief *
 
 /* The port in host order; 0 for a Unix address or none. */
 uint16_t addr_port(const struct addr *a);
+/* Sets it; harmless for a Unix address. */
+void addr_set_port(struct addr *a, uint16_t port);
 
 /* Are these the same address? Port included, scope ignored. */
 bool addr_equal(const struct addr *a, const struct addr *b);

@@ -23,7 +23,8 @@ struct self_connect_sources {
 
 /* Can a connect to `to` from one of `sources` reach itself? Only if the two addresses are the same and the
  * port is in the kernel's ephemeral range or is the source's own. Queries the kernel, so it is meant for
- * start-up and for a new address, not for each connect. If this cannot be determined, the answer is yes. */
+ * start-up and for a new address, not for each connect. If this cannot be determined, the answer is yes.
+ * If the port of `to` is 0, it may be any port. */
 bool self_connect_possible(const struct addr *to, const struct self_connect_sources *sources);
 
 /* Is the socket `fd`, connected to `to`, its own peer? One getsockname(2) for TCP, none for a Unix socket. If

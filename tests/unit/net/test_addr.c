@@ -126,6 +126,66 @@ static const struct bad bad[] = {
 	{"fd@a:b", 4, "no blanks"},
 };
 
+static void a_server_may_have_the_port_of_the_client(void **state)
+{
+	static const char *const texts[] = {"10.0.0.1:*", "[::1]:*", "name:*", "ipv4@name:*"};
+	char text[ADDR_TEXT_MAX];
+	struct addr_spec spec;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		assert_int_equal(addr_parse_ports(texts[i], ADDR_PORTS_CLIENT, &spec, NULL, NULL), 0);
+		assert_true(spec.client_port);
+		assert_int_equal(spec.port, 0);
+		assert_string_equal(addr_spec_format(&spec, text), texts[i]);
+		if (spec.kind == ADDR_IP)
+			assert_string_equal(addr_format(&spec.addr, text), texts[i]);
+		assert_int_equal(addr_parse(texts[i], &spec, NULL, NULL), -EINVAL);
+	}
+	assert_int_equal(addr_parse_ports("10.0.0.1:80", ADDR_PORTS_CLIENT, &spec, NULL, NULL), 0);
+	assert_false(spec.client_port);
+	addr_set_port(&spec.addr, 0);
+	assert_string_equal(addr_format(&spec.addr, text), "10.0.0.1:*");
+	addr_set_port(&spec.addr, 81);
+	assert_string_equal(addr_format(&spec.addr, text), "10.0.0.1:81");
+}
+
+static void a_range_of_ports_is_for_those_who_take_one(void **state)
+{
+	static const struct bad wrong[] = {
+		{":9-8", 1, "not below the first"},	    {":0-8", 1, "begins with a port"},
+		{":1-65536", 1, "two ports from 1"},	    {":1-2-3", 1, "two ports from 1"},
+		{":99999999-99999999", 1, "0 to 65535"}, {"8080-8089", 0, "as in :8080-8089"},
+		{":*", 1, "only a server"},
+	};
+	static const char *const good_ones[] = {"10.0.0.1:1-65535", "[::1]:80-81", "*:30000-32767"};
+	char text[ADDR_TEXT_MAX];
+	struct addr_spec spec;
+	const char *why;
+	size_t at;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(good_ones); i++) {
+		assert_int_equal(addr_parse_ports(good_ones[i], ADDR_PORTS_RANGE, &spec, NULL, NULL), 0);
+		assert_true(spec.last_port > spec.port);
+		assert_string_equal(addr_spec_format(&spec, text), good_ones[i]);
+		assert_int_equal(addr_parse(good_ones[i], &spec, &why, &at), -EINVAL);
+		assert_non_null(strstr(why, "for 'bind' in a frontend"));
+		assert_int_equal(addr_parse_ports(good_ones[i], ADDR_PORTS_CLIENT, &spec, &why, &at),
+				 -EINVAL);
+		assert_non_null(strstr(why, "a server has one port"));
+	}
+	assert_int_equal(addr_parse_ports(":80-80", ADDR_PORTS_RANGE, &spec, NULL, NULL), 0);
+	assert_int_equal(spec.last_port, 0);
+	assert_string_equal(addr_spec_format(&spec, text), "*:80");
+	for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
+		assert_int_equal(addr_parse_ports(wrong[i].text, ADDR_PORTS_RANGE, &spec, &why, &at),
+				 -EINVAL);
+		assert_non_null(strstr(why, wrong[i].why));
+		assert_int_equal(at, wrong[i].at);
+	}
+}
+
 static void each_good_form_is_understood_and_printed(void **state)
 {
 	(void)state;
@@ -143,7 +203,7 @@ static void each_good_form_is_understood_and_printed(void **state)
 		assert_int_equal(spec.family, g->family);
 		assert_int_equal(spec.port, g->port);
 		assert_int_equal(spec.addr.len == 0, g->kind == ADDR_NAME || g->kind == ADDR_FD);
-		if (g->kind == ADDR_IP)
+		if (g->kind == ADDR_IP && g->port != 0)
 			assert_string_equal(addr_format(&spec.addr, buf), g->printed);
 	}
 }
@@ -368,6 +428,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_good_form_is_understood_and_printed),
+		cmocka_unit_test(a_server_may_have_the_port_of_the_client),
+		cmocka_unit_test(a_range_of_ports_is_for_those_who_take_one),
 		cmocka_unit_test(each_bad_form_is_refused_with_place_and_reason),
 		cmocka_unit_test(any_address_is_ipv6_unspecified_with_its_port),
 		cmocka_unit_test(path_may_have_107_bytes_and_not_one_more),
