@@ -90,9 +90,9 @@ static void add_listeners(const struct engine *e, struct text *out)
 
 	entries_foreach_frontend(&e->entries, fe) {
 		frontend_foreach_endpoint(fe, ep) {
-			if (ep->stage == ENDPOINT_OPEN)
+			if (ep->stage == ENDPOINT_OPEN && endpoint_begins_line(ep))
 				text_printf(out, "listen.%s.%s: %s\n", fe->config->name,
-					    endpoint_label(ep, label), addr_format(&ep->addr, address));
+					    endpoint_label(ep, label), endpoint_line_address(ep, address));
 		}
 	}
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "weir/config/bind_range.h"
 #include "weir/entry/endpoint.h"
 #include "weir/host/listen_error.h"
 #include "weir/host/socket_preflight.h"
@@ -64,6 +65,19 @@ static int running_weir(const struct config *c)
 	return pid > 0 ? pid : 0;
 }
 
+/* All ports of a range, up to the first that cannot be bound, which is left in `*spec`. */
+static int try_range(const struct addr_spec **spec, const struct config_bind *b,
+		     const struct sock_listen *opt)
+{
+	int err = try_address(*spec, opt);
+
+	for (unsigned n = 1; b != NULL && n < bind_line_ports(b) && !err; n++) {
+		*spec = &b[n].addr;
+		err = try_address(*spec, opt);
+	}
+	return err;
+}
+
 /* For the admin socket and the HTTP endpoint, which are of no frontend, `fe` and `b` are NULL. */
 static void preflight_bind(struct preflight *p, const struct addr_spec *spec,
 			   const struct config_frontend *fe, const struct config_bind *b)
@@ -82,11 +96,14 @@ static void preflight_bind(struct preflight *p, const struct addr_spec *spec,
 		return;
 	/* A name is shorter than a pair of names. */
 	(void)snprintf(line->name, sizeof(line->name), "%s", fe != NULL ? fe->name : "admin-socket");
-	(void)addr_spec_format(spec, line->address);
+	if (b != NULL)
+		(void)bind_line_address(b, line->address);
+	else
+		(void)addr_spec_format(spec, line->address);
 	if (b != NULL)
 		opt = sock_listen_of(fe, b);
 	opt.tcp.refused = &refused;
-	err = try_address(spec, &opt);
+	err = try_range(&spec, b, &opt);
 	if (!err)
 		return;
 	pid = err == -EADDRINUSE ? running_weir(p->config) : 0;
@@ -95,6 +112,8 @@ static void preflight_bind(struct preflight *p, const struct addr_spec *spec,
 	else if (refused != SOCK_OPTION_NONE && b != NULL)
 		preflight_fail(p, line, "%s",
 			       bind_option_error(refused, err, fe, b, text));
+	else if (b != NULL && bind_is_in_range(b))
+		preflight_fail(p, line, "port %u: %s", spec->port, listen_error(err, spec, why));
 	else
 		preflight_fail(p, line, "%s", listen_error(err, spec, why));
 }
@@ -104,7 +123,8 @@ void preflight_binds(struct preflight *p)
 	const struct config *c = p->config;
 
 	for (size_t i = 0; i < c->frontend_count; i++)
-		for (size_t k = 0; k < c->frontends[i].bind_count; k++)
+		for (size_t k = 0; k < c->frontends[i].bind_count;
+		     k += bind_line_ports(&c->frontends[i].binds[k]))
 			preflight_bind(p, &c->frontends[i].binds[k].addr, &c->frontends[i],
 				       &c->frontends[i].binds[k]);
 	if (c->global.admin.kind != ADDR_NONE)

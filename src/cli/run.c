@@ -11,6 +11,8 @@
 
 #include "weir/cli/cli.h"
 #include "weir/base/log.h"
+#include "weir/config/bind_range.h"
+#include "weir/host/limits.h"
 #include "weir/host/privileges.h"
 #include "weir/host/refusal.h"
 #include "weir/host/user_access.h"
@@ -34,6 +36,15 @@ static void warn_of_programs(const struct config *c)
 	char why[LOG_RECORD_MAX];
 
 	if (refusal_of_programs(c, c->global.user == NULL ? geteuid() : 1, why, sizeof(why)))
+		fprintf(stderr, "weir: warning: %s\n", why);
+}
+
+/* The start would refuse a range of ports with the limit of open files that this shell has. */
+static void warn_of_ranges(const struct config *c)
+{
+	char why[LOG_RECORD_MAX];
+
+	if (refusal_of_ranges(c, limits_count_workers(&c->global), why, sizeof(why)) != 0)
 		fprintf(stderr, "weir: warning: %s\n", why);
 }
 
@@ -86,10 +97,13 @@ static enum exit_code validate_only(const struct cli_args *a)
 		fputs("# ", stdout);
 		config_print_summary(c, stdout);
 		config_print_families(c, "# ", stdout);
+		bind_print_ranges(c, limits_count_workers(&c->global), "# ", stdout);
 		config_print_origins(c, stdout);
 	} else if (!a->quiet && !a->json) {
 		config_print_summary(c, stdout);
 		config_print_families(c, "  ", stdout);
+		bind_print_ranges(c, limits_count_workers(&c->global), "  ", stdout);
+		warn_of_ranges(c);
 		warn_of_root(c);
 		warn_of_programs(c);
 		warn_of_user(c);

@@ -389,7 +389,8 @@ const char *habit_translate(struct arena *a, const char *line, size_t *len)
 		networks = networks_of(a, argument, strcspn(argument, ";"));
 	/* nginx passes to a group of servers, or directly to an address. */
 	if (begins(line, "proxy_pass") && argument[strcspn(argument, ":; \t")] == ':')
-		hint = "write 'server NAME = ...'";
+		hint = strstr(argument, ":$server_port") != NULL ? "write 'server NAME = ADDRESS:*'"
+								 : "write 'server NAME = ...'";
 	if (begins(line, "default-server"))
 		return defaults_of(a, argument, hint);
 	if (suggest_starts_with(line, "option httpchk") > 0)

@@ -104,6 +104,8 @@ END
 STRUCT(config_bind)
 NAME(name)
 INNER(addr_spec, addr)
+VALUE(first_port)
+VALUE(last_port)
 #define OPTION_BIND MEMBER
 #include "weir/config/option_members.tbl.h"
 INNER(config_socket_owner, owner)

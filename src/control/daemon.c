@@ -120,9 +120,10 @@ static void say_ready(struct daemon *d)
 	daemon_set_state(d, DAEMON_READY);
 	entries_foreach_frontend(&e->entries, fe) {
 		frontend_foreach_endpoint(fe, ep)
-			log_line(LOG_LEVEL_INFO, "listening on %s (frontend %s, bind %s)",
-				 addr_format(&ep->addr, address), fe->config->name,
-				 endpoint_label(ep, label));
+			if (endpoint_begins_line(ep))
+				log_line(LOG_LEVEL_INFO, "listening on %s (frontend %s, bind %s)",
+					 endpoint_line_address(ep, address), fe->config->name,
+					 endpoint_label(ep, label));
 	}
 	log_line(LOG_LEVEL_NOTICE, "ready: %u workers, %s%s%s%s, maxconn %u, maxpipes %u, pid %d, weir %s",
 		 e->worker_count, d->driver.driver->name, why[0] != '\0' ? " (io_uring: " : "", why,

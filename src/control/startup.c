@@ -113,6 +113,8 @@ static enum exit_code open_sockets(struct daemon *d)
 	char why[LOG_RECORD_MAX];
 	int err;
 
+	if (refusal_of_ranges(d->config, limits_count_workers(g), why, sizeof(why)) != 0)
+		return daemon_fail(d, EXIT_ENVIRONMENT, "%s", why);
 	err = engine_init(&d->engine, d->config, daemon_notify, d);
 	if (err)
 		return daemon_fail(d, EXIT_ENVIRONMENT, "cannot start: %s", strerror(-err));

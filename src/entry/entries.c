@@ -12,6 +12,7 @@
 
 #include "weir/balance/backend.h"
 #include "weir/base/check.h"
+#include "weir/config/bind_range.h"
 #include "parts.h"
 
 int entries_init(struct entries *e, struct live *live)
@@ -47,12 +48,15 @@ void entries_withdraw(struct entries *e, struct endpoint *ep)
 
 static int build_endpoints(struct entries *e, struct frontend *fe, const struct config_frontend *config)
 {
+	unsigned lines = 0;
+
 	for (size_t i = 0; i < config->bind_count; i++) {
 		struct endpoint *ep = endpoint_new(e, fe->settings, &config->binds[i]);
 
 		if (ep == NULL)
 			return -ENOMEM;
-		ep->number = (unsigned)i + 1;
+		lines += i == 0 || !bind_shares_line(&config->binds[i - 1], &config->binds[i]);
+		ep->number = lines;
 		entries_publish(e, ep, &fe->endpoints);
 	}
 	return 0;

@@ -11,6 +11,7 @@
 
 #include "weir/balance/backend.h"
 #include "weir/base/check.h"
+#include "weir/config/bind_range.h"
 #include "weir/config/same.h"
 #include "weir/entry/halt.h"
 #include "weir/net/source_table.h"
@@ -104,12 +105,32 @@ static struct endpoint *last_part(const struct frontend *fe, const struct config
 	return last;
 }
 
+/* Another port of its range, the last one; NULL = none. From the end, where its neighbour has just come. */
+static struct endpoint *last_of_range(const struct endpoint *ep)
+{
+	const struct list *all = &ep->frontend->endpoints;
+
+	for (struct list *l = all->prev; l != all && bind_is_in_range(ep->config); l = l->prev) {
+		struct endpoint *other = list_entry(l, struct endpoint, link);
+
+		if (bind_shares_line(other->config, ep->config))
+			return other;
+	}
+	return NULL;
+}
+
 /* Gives it its number, and the place in the frontend that belongs to it; returns what is to be behind it. */
 static struct list *number_endpoint(struct endpoint *ep)
 {
 	struct frontend *fe = ep->frontend;
 	struct endpoint *from = atomic_load(&ep->from);
 	struct endpoint *last = from != NULL ? last_part(fe, ep->config, from) : NULL;
+	struct endpoint *range = last == NULL ? last_of_range(ep) : NULL;
+
+	if (range != NULL) {
+		ep->number = range->number;
+		return range->link.next;
+	}
 
 	if (last == NULL) {
 		ep->number = last_number(fe) + 1;
@@ -146,6 +167,9 @@ void entries_undo_endpoint(struct entries *e, struct endpoint *ep)
 static int prepare_endpoints(struct entries *e, struct frontend *fe, const struct entry_wish *wish,
 			     struct entry_error *error)
 {
+	const struct config_bind *binds = wish->config->binds;
+	unsigned lines = 0;
+
 	for (size_t i = 0; i < wish->config->bind_count; i++) {
 		struct endpoint *from = wish->from != NULL ? wish->from[i] : NULL;
 		struct endpoint *ep =
@@ -154,7 +178,8 @@ static int prepare_endpoints(struct entries *e, struct frontend *fe, const struc
 		error->bind = i;
 		if (ep == NULL)
 			return error->err;
-		ep->number = (unsigned)i + 1;
+		lines += i == 0 || !bind_shares_line(&binds[i - 1], &binds[i]);
+		ep->number = lines;
 		list_push_back(&fe->endpoints, &ep->link);
 	}
 	return 0;

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "weir/base/check.h"
+#include "weir/config/bind_range.h"
 #include "weir/config/server_check.h"
 #include "weir/engine/source_wait.h"
 #include "weir/io/buf_pool.h"
@@ -372,6 +373,7 @@ struct limits_wish limits_wish_of(const struct config *c, unsigned endpoints, un
 		.web = g->stats.addr.kind != ADDR_NONE ? CONFIG_STATS_CLIENTS_MAX + LIMITS_FDS_WEB : 0,
 		.logs = (unsigned)c->global.log_count,
 		.held = limits_count_held(c, workers),
+		.range = bind_longest_range(c),
 	};
 }
 

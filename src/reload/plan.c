@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "plan_parts.h"
+#include "weir/config/bind_range.h"
 #include "weir/config/same.h"
 
 int plan_make(struct plan *p, const struct plan_input *in, char *why, size_t room)
@@ -60,6 +61,38 @@ const struct config_bind *plan_bind_before(const struct plan_frontend *pf, size_
 			return from->config;
 	}
 	return NULL;
+}
+
+bool plan_is_one_line(const struct config_bind *a, const struct config_bind *b)
+{
+	return a == b || (a != NULL && b != NULL && bind_shares_line(a, b));
+}
+
+size_t plan_speaker(const struct plan_frontend *pf, size_t k)
+{
+	const struct config_bind *line = pf->binds[k].config;
+
+	if (!bind_is_in_range(line))
+		return k;
+	for (size_t i = k; i < pf->bind_count && plan_is_one_line(pf->binds[i].config, line); i++)
+		if (pf->binds[i].live != NULL && endpoint_belongs(pf->binds[i].live))
+			return i;
+	return k;
+}
+
+size_t plan_count_removed(const struct plan_frontend *pf, size_t k)
+{
+	size_t n = 1;
+
+	while (k + n < pf->bind_count && pf->binds[k + n].what == PLAN_REMOVED) {
+		const struct config_bind *last = pf->binds[k + n - 1].live->config;
+		const struct config_bind *next = pf->binds[k + n].live->config;
+
+		if (!bind_shares_line(last, next) || next->addr.port != last->addr.port + 1)
+			break;
+		n++;
+	}
+	return n;
 }
 
 static bool is_backend_kept(const struct plan_backend *b)

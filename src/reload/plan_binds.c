@@ -275,6 +275,14 @@ static void meet_others(struct meeting *m, struct want *w)
 		claim_parts(m, w, i, true);
 }
 
+static bool is_any_left(const struct meeting *m)
+{
+	for (size_t i = 0; i < m->place_count; i++)
+		if (!m->places[i].claimed)
+			return true;
+	return false;
+}
+
 static void cover(struct meeting *m, struct want *w)
 {
 	if (is_out(w) || (w->config->addr.kind != ADDR_IP && w->config->addr.kind != ADDR_ANY))
@@ -310,7 +318,7 @@ static int meet(struct meeting *m, char *why, size_t room)
 	for (size_t i = 0; i < m->want_count; i++)
 		if (!m->wants[i].met && m->wants[i].config->addr.kind == ADDR_FD)
 			return refuse_passed(m, &m->wants[i], why, room);
-	for (size_t i = 0; i < m->want_count; i++)
+	for (size_t i = 0; i < m->want_count && is_any_left(m); i++)
 		cover(m, &m->wants[i]);
 	return 0;
 }

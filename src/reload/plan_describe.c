@@ -10,6 +10,7 @@
 
 #include "plan_parts.h"
 #include "weir/base/check.h"
+#include "weir/config/bind_range.h"
 #include "weir/config/same.h"
 
 #define NAMED_MAX 3u
@@ -62,23 +63,42 @@ static void gather_frontends(const struct plan *p, struct crowd *c)
 	}
 }
 
-static void join_address(struct crowd *c, enum fate fate, const struct addr_spec *spec)
+static void leave_ports(struct crowd *c, const struct config_bind *b, uint16_t last)
+{
+	char text[ADDR_TEXT_MAX];
+
+	if (c->fate == FATE_REMOVED)
+		join(c, FATE_REMOVED, "", bind_ports_address(b, last, text));
+}
+
+static void join_address(struct crowd *c, enum fate fate, const struct config_bind *b)
 {
 	char text[ADDR_TEXT_MAX];
 
 	if (fate == c->fate)
-		join(c, fate, "", addr_spec_format(spec, text));
+		join(c, fate, "", bind_line_address(b, text));
 }
 
 /* An address as it was written until now is no longer, unless its frontend goes as a whole. */
-static void leave_address(struct crowd *c, const struct plan *p, const struct endpoint *ep)
+static void leave_address(struct crowd *c, const struct plan *p, const struct endpoint *ep, uint16_t last)
 {
 	if (ep->part > 1 || !endpoint_belongs(ep))
 		return;
 	for (size_t i = 0; i < p->frontend_count; i++)
 		if (p->frontends[i].live == ep->frontend && p->frontends[i].what == PLAN_REMOVED)
 			return;
-	join_address(c, FATE_REMOVED, &ep->config->addr);
+	leave_ports(c, ep->config, last);
+}
+
+/* It may be a socket that a wildcard covers, and that was a bind of its own, or a port of a range. */
+static void gather_part(const struct plan *p, const struct plan_bind *b, struct crowd *c)
+{
+	const struct config_bind *was = b->from != NULL ? b->from->config : NULL;
+
+	if (was == NULL || config_addr_same(&was->addr, &b->config->addr))
+		return;
+	if (!bind_is_in_range(was) || was->addr.port == was->first_port)
+		leave_address(c, p, b->from, was->last_port);
 }
 
 /* The first of the sockets of one bind. */
@@ -88,21 +108,21 @@ static void gather_bind(const struct plan *p, const struct plan_frontend *pf, co
 	const bool is_same = b->from != NULL && config_addr_same(&b->from->config->addr, &b->config->addr);
 
 	if (b->live != NULL)
-		join_address(c, endpoint_belongs(b->live) ? fate_of[b->what] : FATE_ADDED,
-			     &b->config->addr);
+		join_address(c, endpoint_belongs(b->live) ? fate_of[b->what] : FATE_ADDED, b->config);
 	else if (is_same && endpoint_belongs(b->from))
-		join_address(c, FATE_MOVED, &b->config->addr);
+		join_address(c, FATE_MOVED, b->config);
 	else if (pf->what != PLAN_ADDED)
-		join_address(c, FATE_ADDED, &b->config->addr);
-	if (b->from != NULL && !is_same)
-		leave_address(c, p, b->from);
+		join_address(c, FATE_ADDED, b->config);
+	gather_part(p, b, c);
 }
 
-/* Another one: it may be a socket that a wildcard covers, and that was a bind of its own. */
-static void gather_part(const struct plan *p, const struct plan_bind *b, struct crowd *c)
+/* Those that are removed, from `k` on, of one line; returns how many. */
+static size_t gather_left(const struct plan *p, const struct plan_frontend *pf, size_t k, struct crowd *c)
 {
-	if (b->from != NULL && !config_addr_same(&b->from->config->addr, &b->config->addr))
-		leave_address(c, p, b->from);
+	const size_t n = plan_count_removed(pf, k);
+
+	leave_address(c, p, pf->binds[k].live, pf->binds[k + n - 1].live->config->addr.port);
+	return n;
 }
 
 static void gather_addresses(const struct plan *p, struct crowd *c)
@@ -113,12 +133,17 @@ static void gather_addresses(const struct plan *p, struct crowd *c)
 		for (size_t k = 0; k < pf->bind_count; k++) {
 			const struct plan_bind *b = &pf->binds[k];
 
-			if (b->what == PLAN_REMOVED)
-				leave_address(c, p, b->live);
-			else if (k > 0 && pf->binds[k - 1].config == b->config)
+			if (b->what == PLAN_REMOVED) {
+				k += gather_left(p, pf, k, c) - 1;
+				continue;
+			}
+			if (k > 0 && plan_is_one_line(pf->binds[k - 1].config, b->config)) {
 				gather_part(p, b, c);
-			else if (plan_bind_before(pf, k) != NULL)
-				join_address(c, FATE_CHANGED, &b->config->addr);
+				continue;
+			}
+			b = &pf->binds[plan_speaker(pf, k)];
+			if (plan_bind_before(pf, k) != NULL)
+				join_address(c, FATE_CHANGED, b->config);
 			else
 				gather_bind(p, pf, b, c);
 		}

@@ -14,7 +14,9 @@
 #include "plan_overrides.h"
 #include "plan_parts.h"
 #include "weir/base/check.h"
+#include "weir/config/bind_range.h"
 #include "weir/config/same.h"
+#include "weir/host/limits.h"
 #include "weir/settings/config_diff.h"
 #include "weir/settings/config_lines.h"
 
@@ -190,28 +192,33 @@ static void show_frontend(struct show *s, const struct plan_frontend *pf)
 
 /* ---- addresses ---- */
 
-/* An address as it was written until now is no longer. */
-static void show_left_address(struct show *s, const struct endpoint *ep)
+/* An address as it was written until now is no longer; of a range, the ports up to `last`. */
+static void show_left_address(struct show *s, const struct endpoint *ep, uint16_t last)
 {
 	const union line line = {.bind = ep->config};
+	const unsigned count =
+		bind_is_in_range(ep->config) ? (unsigned)(last - ep->config->addr.port) + 1 : 1;
 	char name[ADDR_TEXT_MAX];
 	struct plan_item item = {.kind = ITEM_ADDRESS,
 				 .fate = FATE_REMOVED,
 				 .owner = ep->frontend->config->name,
-				 .name = addr_spec_format(&ep->config->addr, name)};
+				 .name = bind_ports_address(ep->config, last, name)};
 
 	if (ep->part > 1 || !endpoint_belongs(ep))
 		return;
-	begin_line(s, &item, &line);
+	if (count == bind_line_ports(ep->config))
+		begin_line(s, &item, &line);
+	else
+		begin(s, &item); /* some of its ports stay */
 	end(s);
 }
 
-/* The binds of `pf` from `k` on that stand for the sockets of one bind: how many. */
+/* The binds of `pf` from `k` on that stand for the sockets of one line: how many. */
 static size_t count_sockets(const struct plan_frontend *pf, size_t k)
 {
 	size_t n = 1;
 
-	while (k + n < pf->bind_count && pf->binds[k + n].config == pf->binds[k].config)
+	while (k + n < pf->bind_count && plan_is_one_line(pf->binds[k + n].config, pf->binds[k].config))
 		n++;
 	return n;
 }
@@ -248,14 +255,18 @@ static void show_bind(struct show *s, const struct plan_frontend *pf, size_t k, 
 	struct plan_item item = {.kind = ITEM_ADDRESS,
 				 .fate = before != NULL ? FATE_CHANGED : fate_of_bind(b, count),
 				 .owner = pf->config->name,
-				 .name = addr_spec_format(&b->config->addr, name),
+				 .name = bind_line_address(b->config, name),
 				 .bound_anew = before != NULL};
 	const bool comes = item.fate == FATE_ADDED || item.fate == FATE_MOVED;
 
 	if (b->from != NULL) {
 		item.from_frontend = b->from->frontend->config->name;
-		item.from_address = addr_spec_format(&b->from->config->addr, from);
+		item.from_address = bind_line_address(b->from->config, from);
 	}
+	if (comes && bind_is_in_range(b->config))
+		item.sockets = bind_line_ports(b->config);
+	if (comes && bind_is_in_range(b->config))
+		item.memory = bind_line_memory(b->config, limits_count_workers(&s->plan->next->global));
 	if (comes)
 		begin_line(s, &item, &line);
 	else
@@ -272,25 +283,32 @@ static void show_bind(struct show *s, const struct plan_frontend *pf, size_t k, 
 /* Addresses that the sockets of a bind had until now. */
 static void show_covered(struct show *s, const struct plan_bind *b, size_t count)
 {
-	for (size_t i = 0; i < count; i++)
-		if (b[i].from != NULL && !is_from_same(&b[i]))
-			show_left_address(s, b[i].from);
+	for (size_t i = 0; i < count; i++) {
+		const struct config_bind *was = b[i].from != NULL ? b[i].from->config : NULL;
+
+		if (was == NULL || is_from_same(&b[i]))
+			continue;
+		/* Wildcards cover whole ranges. */
+		if (!bind_is_in_range(was) || was->addr.port == was->first_port)
+			show_left_address(s, b[i].from, was->last_port);
+	}
 }
 
 static void show_addresses(struct show *s, const struct plan_frontend *pf)
 {
-	size_t count;
+	size_t count, at;
 
 	for (size_t k = 0; k < pf->bind_count; k += count) {
 		const struct plan_bind *b = &pf->binds[k];
 
-		count = 1;
 		if (b->what == PLAN_REMOVED) {
-			show_left_address(s, b->live);
+			count = plan_count_removed(pf, k);
+			show_left_address(s, b->live, pf->binds[k + count - 1].live->config->addr.port);
 			continue;
 		}
 		count = count_sockets(pf, k);
-		show_bind(s, pf, k, count);
+		at = plan_speaker(pf, k);
+		show_bind(s, pf, at, k + count - at);
 		show_covered(s, b, count);
 	}
 }

@@ -45,6 +45,8 @@ struct plan_item {
 	/* ADDRESS, ADDED or MOVED: it takes over the socket of this one; else NULL. */
 	const char *from_frontend;
 	const char *from_address;
+	unsigned sockets;  /* ADDRESS, ADDED or MOVED: of a range of ports; 0 = it is one address */
+	uint64_t memory;   /* of these, in bytes */
 	bool bound_anew;   /* ADDRESS, CHANGED: with a new socket, beside the one that it has */
 	bool revives;	   /* FRONTEND, CHANGED: shut down at run time, and in service again */
 	bool adopted;	   /* SERVER, CHANGED: added at run time, and the file names it now */

@@ -77,6 +77,10 @@ static void on_begin(void *arg, const struct plan_item *item)
 		json_string(j, "name", item->name);
 	if (item->line != NULL)
 		json_string(j, "line", item->line);
+	if (item->sockets > 0) {
+		json_unsigned(j, "descriptors", item->sockets);
+		json_unsigned(j, "memory_bytes", item->memory);
+	}
 	if (item->bound_anew)
 		json_bool(j, "bound_anew", true);
 	if (item->revives)

@@ -28,4 +28,12 @@ bool plan_needs_restart(const char *key);
  * until now, whose socket goes on as another one of them. NULL = it is not so. */
 const struct config_bind *plan_bind_before(const struct plan_frontend *pf, size_t k);
 
+/* Are both binds of one line: its sockets, or the ports of its range? NULL is of none. */
+bool plan_is_one_line(const struct config_bind *a, const struct config_bind *b);
+/* Which of the binds of the line that begins at `k` says what becomes of it: of a range, the first port whose
+ * socket stays; else `k`. */
+size_t plan_speaker(const struct plan_frontend *pf, size_t k);
+/* How many are removed from `k`, which is, on: ports of one range, without a gap. */
+size_t plan_count_removed(const struct plan_frontend *pf, size_t k);
+
 #endif

@@ -92,6 +92,9 @@ static void add_header(struct text *out, const struct plan_item *item)
 			    item->from_frontend);
 	if (item->bound_anew)
 		text_printf(out, " (bound anew)");
+	if (item->sockets > 0)
+		text_printf(out, " (%u descriptors, about %llu MiB of memory)", item->sockets,
+			    (unsigned long long)((item->memory >> 20) + 1));
 	if (item->revives)
 		text_printf(out, " (shut down at run time; in service again)");
 	if (item->adopted)

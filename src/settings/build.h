@@ -101,8 +101,8 @@ void build_validate_trust(struct build *b, const struct proxy *p);
 void build_validate_stats(struct build *b);
 /* Looks at the programs of `check = exec`, and at what allows them. In validate_exec.c. */
 void build_validate_exec(struct build *b);
-/* Validates the ports of one section: of servers that have the client's. Call once the references of all
- * sections are resolved. In validate_ports.c. */
+/* Validates the ports of one section: of servers that have the client's, and ranges. Call once the references
+ * of all sections are resolved. In validate_ports.c. */
 void build_validate_ports(struct build *b, const struct proxy *p);
 /* Warns about use-backend lines of a frontend that no client can meet. In validate_routes.c. */
 void build_validate_routes(struct build *b, const struct proxy *p);

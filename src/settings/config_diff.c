@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "weir/base/check.h"
+#include "weir/config/bind_range.h"
 #include "proxy_view.h"
 #include "setting.h"
 
@@ -449,9 +450,13 @@ int config_diff_backend(const struct config_backend *before, const struct config
 int config_diff_bind(const struct config_bind *before, const struct config_bind *after,
 		     const struct config_diff *to)
 {
+	char was[ADDR_TEXT_MAX], is[ADDR_TEXT_MAX];
+
 	if (strcmp(before->name, after->name) != 0)
 		to->differs(to->arg, "name", before->name[0] != '\0' ? before->name : NULL,
 			    after->name[0] != '\0' ? after->name : NULL);
+	if (before->first_port != after->first_port || before->last_port != after->last_port)
+		to->differs(to->arg, "address", bind_line_address(before, was), bind_line_address(after, is));
 	return diff_options(to, IN_BIND, before, after);
 }
 

@@ -7,6 +7,7 @@
  */
 #include <netinet/in.h>
 
+#include "weir/config/bind_range.h"
 #include "build.h"
 
 /* ":80" and "0.0.0.0:80": the two that accept all of IPv4, and that may leave IPv6 to another. */
@@ -28,14 +29,14 @@ static bool takes_all_of_six(const struct config_bind *b)
 static bool is_pair(const struct config_bind *four, const struct config_bind *six)
 {
 	return takes_all_of_four(four) && takes_all_of_six(six) && four->addr.port != 0 &&
-	       four->addr.port == six->addr.port;
+	       four->addr.port == six->addr.port && four->addr.last_port == six->addr.last_port;
 }
 
 static void split(struct config_bind *four, struct config_bind *six)
 {
 	const uint16_t port = four->addr.port;
 
-	four->addr = (struct addr_spec){.kind = ADDR_IP, .port = port};
+	four->addr = (struct addr_spec){.kind = ADDR_IP, .port = port, .last_port = four->addr.last_port};
 	addr_any4(&four->addr.addr, port);
 	six->v6only = true;
 }
@@ -71,8 +72,14 @@ static void print_pair(const struct config_bind *four, const struct config_bind 
 	char v4[ADDR_TEXT_MAX], v6[ADDR_TEXT_MAX];
 
 	fprintf(out, "%s%s (%s:%u) accepts IPv4 only, %s (%s:%u) IPv6 only\n", prefix,
-		addr_spec_format(&four->addr, v4), four->place.file, four->place.line,
-		addr_spec_format(&six->addr, v6), six->place.file, six->place.line);
+		bind_line_address(four, v4), four->place.file, four->place.line, bind_line_address(six, v6),
+		six->place.file, six->place.line);
+}
+
+/* A range is shown once. */
+static bool begins_line(const struct config_bind *b)
+{
+	return !bind_is_in_range(b) || b->addr.port == b->first_port;
 }
 
 static void print_pairs_of(const struct config *c, const struct config_bind *four, const char *prefix,
@@ -88,6 +95,7 @@ void config_print_families(const struct config *c, const char *prefix, FILE *out
 {
 	for (size_t i = 0; i < c->frontend_count; i++)
 		for (size_t n = 0; n < c->frontends[i].bind_count; n++)
-			if (takes_all_of_four(&c->frontends[i].binds[n]))
+			if (takes_all_of_four(&c->frontends[i].binds[n]) &&
+			    begins_line(&c->frontends[i].binds[n]))
 				print_pairs_of(c, &c->frontends[i].binds[n], prefix, out);
 }

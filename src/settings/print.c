@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "weir/base/check.h"
+#include "weir/config/bind_range.h"
 #include "weir/config/reader.h"
 #include "weir/settings/config_lines.h"
 #include "proxy_view.h"
@@ -282,14 +283,19 @@ static void print_access(struct printer *p, const struct config_frontend *f)
 
 void config_print_bind(const struct config_bind *bind, FILE *out)
 {
+	char range[ADDR_TEXT_MAX];
+
 	fprintf(out, "bind%s%s = ", bind->name[0] != '\0' ? " " : "", bind->name);
-	setting_print_address(&bind->addr, out);
+	if (bind_is_in_range(bind))
+		fputs(bind_line_address(bind, range), out);
+	else
+		setting_print_address(&bind->addr, out);
 	setting_print_words(IN_BIND, bind, out);
 }
 
 static void print_binds(struct printer *p, const struct config_frontend *f)
 {
-	for (size_t i = 0; i < f->bind_count; i++) {
+	for (size_t i = 0; i < f->bind_count; i += bind_line_ports(&f->binds[i])) {
 		const struct config_bind *bind = &f->binds[i];
 		FILE *out = begin_line(p);
 

@@ -94,7 +94,7 @@ int setting_parse_bind(const struct setting *s, struct config_bind *bind)
 
 	bind->owner = (struct config_socket_owner){-1, (uid_t)-1, (gid_t)-1};
 	setting_defaults(s->diag->arena, IN_BIND, bind);
-	err = setting_address(s, w, &bind->addr);
+	err = setting_address_ports(s, w, ADDR_PORTS_RANGE, &bind->addr);
 	if (!err && bind->addr.kind == ADDR_NAME) {
 		diag_error(s->diag, DIAG_BAD_ADDRESS, w->at,
 			   "'bind' takes an address of this machine, not a name");

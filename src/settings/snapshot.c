@@ -303,6 +303,45 @@ static void fill_access(struct arena *a, struct config_frontend *to, const struc
 	to->allow_uid_count = set->allow_uids.count;
 }
 
+static unsigned count_ports(const struct config_bind *b)
+{
+	return b->addr.last_port != 0 ? (unsigned)(b->addr.last_port - b->addr.port) + 1 : 1;
+}
+
+/* The bind of the `n`th port of a line. */
+static void make_bind(struct config_bind *bind, const struct config_bind *line, unsigned n)
+{
+	const uint16_t port = (uint16_t)(line->addr.port + n);
+
+	*bind = *line;
+	if (line->addr.last_port == 0)
+		return;
+	bind->first_port = line->addr.port;
+	bind->last_port = line->addr.last_port;
+	bind->addr.last_port = 0;
+	bind->addr.port = port;
+	addr_set_port(&bind->addr.addr, port);
+}
+
+static void fill_binds(struct arena *a, const struct config *c, struct config_frontend *to,
+		       const struct proxy *p)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < p->bind_count; i++)
+		count += count_ports(&p->binds[i]);
+	to->binds = arena_alloc(a, count * sizeof(*to->binds));
+	for (size_t i = 0; i < p->bind_count; i++) {
+		struct config_bind line = p->binds[i];
+
+		keep_texts(a, IN_BIND, &line);
+		line.place = place_in(c, line.place.file, line.place.line);
+		for (unsigned n = 0; n < count_ports(&p->binds[i]); n++)
+			make_bind(&to->binds[to->bind_count++], &line, n);
+	}
+	check(to->bind_count == count);
+}
+
 static void fill_frontend(struct arena *a, const struct config *c, struct config_frontend *to,
 			  const struct proxy *p)
 {
@@ -319,15 +358,7 @@ static void fill_frontend(struct arena *a, const struct config *c, struct config
 	fill_access(a, to, &set);
 	to->place = place_in(c, p->section->at.source->name, p->section->at.line);
 	to->origins = copy_origins(a, c, p->origins);
-	to->binds = arena_alloc(a, p->bind_count * sizeof(*to->binds));
-	to->bind_count = p->bind_count;
-	for (size_t i = 0; i < p->bind_count; i++) {
-		struct config_bind *bind = &to->binds[i];
-
-		*bind = p->binds[i];
-		keep_texts(a, IN_BIND, bind);
-		bind->place = place_in(c, bind->place.file, bind->place.line);
-	}
+	fill_binds(a, c, to, p);
 }
 
 static size_t backend_index(const struct build *b, const struct proxy *target)

@@ -205,19 +205,34 @@ static bool fd_clash(const struct addr_spec *x, const struct addr_spec *y)
 	return x->kind == ADDR_FD && y->kind == ADDR_FD && strcmp(x->host, y->host) == 0;
 }
 
+static uint16_t last_port(const struct config_bind *b)
+{
+	return b->addr.last_port != 0 ? b->addr.last_port : b->addr.port;
+}
+
+static bool is_same_host(const struct addr_spec *x, const struct addr_spec *y)
+{
+	struct addr a = x->addr, b = y->addr;
+
+	addr_set_port(&a, 0);
+	addr_set_port(&b, 0);
+	return addr_equal(&a, &b);
+}
+
 /* Would the kernel refuse to listen on both? It also refuses an address together with the wildcard of its
- * family. Port 0 is a different port each time. */
+ * family. Port 0 is a different port each time; a range is all of its ports. */
 static bool binds_clash(const struct config_bind *x, const struct config_bind *y)
 {
 	if (x->addr.kind == ADDR_FD || y->addr.kind == ADDR_FD)
 		return fd_clash(&x->addr, &y->addr);
 	if (x->addr.kind == ADDR_UNIX || y->addr.kind == ADDR_UNIX)
 		return unix_clash(&x->addr, &y->addr);
-	if (x->addr.port == 0 || x->addr.port != y->addr.port)
+	if (x->addr.port == 0 || y->addr.port == 0 || last_port(x) < y->addr.port ||
+	    last_port(y) < x->addr.port)
 		return false;
 	if (!(takes_four(x) && takes_four(y)) && !(takes_six(x) && takes_six(y)))
 		return false;
-	return is_wildcard(x) || is_wildcard(y) || addr_equal(&x->addr.addr, &y->addr.addr);
+	return is_wildcard(x) || is_wildcard(y) || is_same_host(&x->addr, &y->addr);
 }
 
 static void report_bind(struct build *b, struct at at, struct at first)

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * validate_ports.c - validates servers that have the client's port (:*), and those who send clients there.
+ * validate_ports.c - validates servers that have the client's port (:*), frontends that send clients there,
+ * and ranges of ports.
  *
  * A health check has no client whose port it could take, and a client of a Unix socket has none. Main thread.
  */
+#include <stdio.h>
+
+#include "weir/sys/sys.h"
 #include "build.h"
+
+#define RESERVED_TEXT_MAX 8192
 
 /* ---- servers with the client's port ---- */
 
@@ -56,10 +62,56 @@ static void validate_unix(struct build *b, const struct proxy *front)
 	}
 }
 
+/* ---- ranges that the kernel gives to clients ---- */
+
+/* Are all ports from `first` to `last` in the list, which is in ascending order? */
+static bool are_reserved(const char *list, unsigned first, unsigned last)
+{
+	unsigned low, high;
+	int len;
+
+	while (first <= last && sscanf(list, "%u%n", &low, &len) == 1) {
+		list += len;
+		high = low;
+		if (sscanf(list, "-%u%n", &high, &len) == 1)
+			list += len;
+		if (low <= first && high >= first)
+			first = high + 1;
+		list += *list == ',';
+	}
+	return first > last;
+}
+
+/* A connection of this machine that has one of the ports keeps the range from being bound. */
+static void warn_of_local_ports(struct build *b, const struct proxy *p, size_t i)
+{
+	const struct addr_spec *spec = &p->binds[i].addr;
+	char reserved[RESERVED_TEXT_MAX];
+	uint16_t first, last;
+	unsigned low, high;
+
+	if (spec->last_port == 0 || sys_port_range(&first, &last) != 0)
+		return;
+	low = first > spec->port ? first : spec->port;
+	high = last < spec->last_port ? last : spec->last_port;
+	if (low > high ||
+	    (sys_reserved_ports(reserved, sizeof(reserved)) == 0 && are_reserved(reserved, low, high)))
+		return;
+	diag_warning(b->diag, DIAG_CONFLICT, p->bind_at[i],
+		     "the kernel gives ports %u to %u to connections of this machine, which keep the range "
+		     "from being bound", low, high);
+	diag_hint(b->diag,
+		  "add %u-%u to sysctl net.ipv4.ip_local_reserved_ports, or choose ports outside %u to %u",
+		  low, high, first, last);
+}
+
 void build_validate_ports(struct build *b, const struct proxy *p)
 {
 	for (size_t i = 0; build_is_backend(p) && i < p->server_count; i++)
 		validate_check(b, p, i);
-	if (p->section->kind != IN_BACKEND)
-		validate_unix(b, p);
+	if (p->section->kind == IN_BACKEND)
+		return;
+	validate_unix(b, p);
+	for (size_t i = 0; i < p->bind_count; i++)
+		warn_of_local_ports(b, p, i);
 }

@@ -89,6 +89,22 @@ int sys_port_range(uint16_t *first, uint16_t *last)
 	return sscanf(text, "%" SCNu16 " %" SCNu16, first, last) == 2 ? 0 : -EPROTO;
 }
 
+int sys_reserved_ports(char *text, size_t room)
+{
+	const int fd =
+		RETRY(int, open("/proc/sys/net/ipv4/ip_local_reserved_ports", O_RDONLY | O_CLOEXEC));
+	ssize_t n;
+
+	if (fd < 0)
+		return fd;
+	n = sys_read(fd, text, room - 1);
+	sys_close(fd);
+	if (n < 0)
+		return (int)n;
+	text[n] = '\0';
+	return 0;
+}
+
 int sys_route_source(const struct sockaddr *to, socklen_t len, struct sockaddr *from, socklen_t *from_len)
 {
 	const int fd = RETRY(int, socket(to->sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));

@@ -10,6 +10,7 @@
 #include "weir/base/json.h"
 #include "weir/engine/pulse.h"
 #include "weir/engine/run_time_view.h"
+#include "weir/entry/endpoint_label.h"
 #include "answer.h"
 #include "objects.h"
 #include "process.h"
@@ -87,8 +88,8 @@ static void put_frontend(struct json *j, const struct object *o)
 	json_string(j, "state", object_is_accepting(o) ? "open" : "closed");
 	json_array(j, "addresses");
 	frontend_foreach_endpoint(o->fe, ep) {
-		if (ep->stage == ENDPOINT_OPEN)
-			json_string(j, NULL, addr_format(&ep->addr, address));
+		if (ep->stage == ENDPOINT_OPEN && endpoint_begins_line(ep))
+			json_string(j, NULL, endpoint_line_address(ep, address));
 	}
 	json_array_end(j);
 }

@@ -16,6 +16,7 @@
 #include "weir/base/clock.h"
 #include "weir/engine/engine.h"
 #include "weir/engine/pulse.h"
+#include "weir/entry/endpoint_label.h"
 #include "weir/stats/backend_sum.h"
 #include "weir/stats/port_use.h"
 #include "page.h"
@@ -98,8 +99,9 @@ static void take_addresses(struct made_row *m, const struct frontend *fe)
 
 	text_over(&all, m->address, sizeof(m->address));
 	frontend_foreach_endpoint(fe, ep) {
-		if (ep->stage == ENDPOINT_OPEN)
-			text_printf(&all, "%s%s", all.len > 0 ? ", " : "", addr_format(&ep->addr, address));
+		if (ep->stage == ENDPOINT_OPEN && endpoint_begins_line(ep))
+			text_printf(&all, "%s%s", all.len > 0 ? ", " : "",
+				    endpoint_line_address(ep, address));
 	}
 }
 

@@ -183,8 +183,10 @@ RULES = [
     ("server s = 10.0.0.1:+0", "write :* for the port that the client connected to"),
     ("server s = 10.0.0.1:+1000", "weir adds nothing to the client's port: write :* for that port itself, or "
      "one [listen] per port"),
+    ("bind = :8082-0", "the second port of a range is not below the first"),
     ("bind = 8082-8090", "write ':' before ports without an address, as in :8080-8089"),
     ("proxy_pass 10.0.0.1:80;", "write 'server NAME = 10.0.0.1:80'"),
+    ("proxy_pass 10.0.0.1:$server_port;", "write 'server NAME = ADDRESS:*'"),
     ("servrs = a", "did you mean 'servers'?"),
     ("state-fil = a", "did you mean 'state-file' in [global]? (not in this version)"),
     ("retries = yes", "write a number from 0 to 10000, as in 'retries = 3'"),

@@ -26,8 +26,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 FLAGS = ["-std=gnu17", "-D_GNU_SOURCE", '-DWEIR_VERSION="mutant"', "-O1", "-w", "-MMD"]
 ROOMS = ["base", "sys", "net", "io", "balance", "entry", "account", "engine"]
 # Of the room "config", which needs libraries otherwise: what copies and compares settings.
-PARTS = ["config/arena.c", "config/copy.c", "config/names.c", "config/same.c", "config/server_check.c",
-         "config/values.c"]
+PARTS = ["config/arena.c", "config/bind_range.c", "config/copy.c", "config/names.c", "config/same.c",
+         "config/server_check.c", "config/values.c"]
 # Of the room "reload", the same as tests/sim/meson.build has.
 PARTS += ["reload/" + name for name in (
     "apply.c", "apply_backends.c", "apply_entries.c", "hash_index.c", "plan.c", "plan_backends.c",

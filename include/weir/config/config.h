@@ -269,6 +269,9 @@ struct config_tcp {
 struct config_bind {
 	char name[CONFIG_NAME_MAX];
 	struct addr_spec addr; /* ADDR_IP, ADDR_ANY, ADDR_UNIX or ADDR_FD */
+	/* Of a range of ports, which has a bind for each, one after another: bind_range.h. 0 = none. */
+	uint16_t first_port;
+	uint16_t last_port;
 #define OPTION_BIND CONFIG_MEMBER
 #include "weir/config/option_members.tbl.h"
 	struct config_socket_owner owner; /* Unix paths */

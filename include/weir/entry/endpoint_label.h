@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 
+#include "weir/config/bind_range.h"
 #include "weir/entry/endpoint.h"
 #include "weir/entry/frontend.h"
 
@@ -27,6 +28,21 @@ static inline const char *endpoint_label(const struct endpoint *e, char *buf)
 	else
 		(void)snprintf(buf, ENDPOINT_LABEL_MAX, "%u%s", e->number, part);
 	return buf;
+}
+
+/* Is it the first of those that its line in the file has? Others of a range are not listed one by one. */
+static inline bool endpoint_begins_line(const struct endpoint *e)
+{
+	const struct list *before = e->link.prev;
+
+	return before == &e->frontend->endpoints ||
+	       !bind_shares_line(list_entry(before, struct endpoint, link)->config, e->config);
+}
+
+/* Its address, or that of its range as the file has it, into `buf` (ADDR_TEXT_MAX bytes); returns `buf`. */
+static inline const char *endpoint_line_address(const struct endpoint *e, char *buf)
+{
+	return bind_is_in_range(e->config) ? bind_line_address(e->config, buf) : addr_format(&e->addr, buf);
 }
 
 #endif

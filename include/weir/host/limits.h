@@ -64,6 +64,7 @@ struct limits_wish {
 	unsigned web;    /* descriptors of the HTTP endpoint with its clients; 0 = it is closed */
 	unsigned names;  /* descriptors of the name resolver; 0 = no server has a name */
 	unsigned held;   /* clients held until another of the same source ends; they have no reservation */
+	const struct config_bind *range; /* borrows; the longest range of ports among them; NULL = none */
 };
 
 struct limits_plan {

@@ -37,5 +37,8 @@ void refusal_of_log(const struct config_log *c, int err, char *why, size_t room)
 /* Does it have programs run although this process, which is `euid`, keeps root's rights? Then they could do
  * anything, whatever `user` says. */
 bool refusal_of_programs(const struct config *c, uid_t euid, char *why, size_t room);
+/* Are there descriptors for the ranges of ports of `c`, as far as this process may raise its limit? Raises
+ * it. 0, or -EMFILE with the arithmetic in `why`; 0 if there is no range. */
+int refusal_of_ranges(const struct config *c, unsigned workers, char *why, size_t room);
 
 #endif

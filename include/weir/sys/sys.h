@@ -27,6 +27,9 @@ int sys_getsockname(int fd, struct sockaddr *sa, socklen_t *len);
 /* The ports that connect(2) chooses from in this network namespace: ip_local_port_range, read afresh each
  * time. 0 or -errno. This and the next function make several calls and are too slow for each connection. */
 int sys_port_range(uint16_t *first, uint16_t *last);
+/* The ports among these that it does not choose all the same, as the kernel writes them ("8080,9000-9010"),
+ * into `text`; cut off after `room` bytes. 0 or -errno. */
+int sys_reserved_ports(char *text, size_t room);
 /* The source address that this machine would use towards `to`, found by connect(2) of a UDP socket, which
  * sends nothing. `from_len` in and out. 0 or -errno. */
 int sys_route_source(const struct sockaddr *to, socklen_t len, struct sockaddr *from, socklen_t *from_len);

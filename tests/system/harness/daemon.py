@@ -128,7 +128,12 @@ class Daemon:
         self.reloaded = False
 
     def _endpoints(self):
-        return sum(name.startswith("listen.") for name in self.info())
+        """Sockets; a range of ports is one line."""
+        count = 0
+        for name, where in self.info().items():
+            ports = re.search(r":(\d+)-(\d+)$", str(where)) if name.startswith("listen.") else None
+            count += int(ports[2]) - int(ports[1]) + 1 if ports else name.startswith("listen.")
+        return count
 
     def _admin_sockets(self):
         """With the private control socket, and the HTTP endpoint."""

@@ -37,11 +37,11 @@ class PortService:
         self.host = host
         self.poll = select.epoll()
         self.socks = {}
-        self.count = 0
+        self.count, self.lock = 0, threading.Lock()
         self.stop_read, self.stop_write = socket.socketpair()
         self.poll.register(self.stop_read, select.EPOLLIN)
         for port in ports:
-            sock = socket.socket()
+            sock = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             sock.bind((host, port))
             sock.listen(64)
@@ -55,16 +55,19 @@ class PortService:
             for fd, _ in self.poll.poll():
                 if fd == self.stop_read.fileno():
                     return
-                self._serve(self.socks[fd])
+                listener = self.socks[fd]
+                sock, _ = listener.accept()
+                threading.Thread(target=self._serve, args=(sock, listener.getsockname()[1]),
+                                 daemon=True).start()
 
-    def _serve(self, listener):
-        sock, _ = listener.accept()
+    def _serve(self, sock, port):
         with sock:
-            sock.settimeout(PATIENCE)
+            sock.settimeout(10 * PATIENCE)     # a test may hold a connection over several reloads
             try:
                 data = b"".join(iter(lambda: sock.recv(65536), b""))
-                sock.sendall(b"%d " % listener.getsockname()[1] + data)
-                self.count += 1
+                with self.lock:
+                    self.count += 1
+                sock.sendall(b"%d " % port + data)
             except OSError:
                 pass    # a client that was reset
 
