@@ -11,6 +11,7 @@
 
 #include "weir/admin/admin_answers.h"
 #include "weir/balance/client_key.h"
+#include "weir/balance/fallback.h"
 #include "weir/balance/preview.h"
 #include "weir/base/clock.h"
 #include "weir/entry/rules.h"
@@ -316,6 +317,33 @@ static void end_with(const struct walker *w, const struct preview *p)
 		    p->behind ? ", behind others" : ": all servers are full");
 }
 
+/* Why a backend without servers has none, as far as that can be said of all of them. */
+static const char *why_none(const struct backend *b)
+{
+	size_t out = 0;
+
+	for (size_t i = 0; i < b->server_count; i++)
+		out += server_admin_now(b->servers[i]) != SERVER_ADMIN_READY;
+	if (b->server_count == 0)
+		return "it has no server";
+	return out == b->server_count ? "all its servers are taken out" : "no server of it is up";
+}
+
+/* A client goes past backends without servers that have a fallback. */
+static void explain_fallbacks(struct walker *w)
+{
+	const struct backend *to = backend_serving(w->backend);
+
+	for (unsigned n = 0; w->backend != to && n < CONFIG_FALLBACK_MAX; n++) {
+		const struct backend *next = backend_fallback(w->backend);
+
+		steps_add(w->c, "fallback-backend", "%s: %s (of %zu): the client goes to %s",
+			  w->backend->config->name, why_none(w->backend), w->backend->server_count,
+			  next->config->name);
+		w->backend = next;
+	}
+}
+
 static void explain_backend(const struct walker *w)
 {
 	const struct backend *b = w->backend;
@@ -336,8 +364,10 @@ static void explain(struct walker *w)
 	if (explain_listener(w)) {
 		explain_room(w);
 		explain_header(w);
-		if (explain_rules(w) && explain_source(w) && explain_hello(w) && explain_routes(w))
+		if (explain_rules(w) && explain_source(w) && explain_hello(w) && explain_routes(w)) {
+			explain_fallbacks(w);
 			explain_backend(w);
+		}
 	}
 	steps_close(w->c);
 }

@@ -11,6 +11,7 @@
 
 #include "weir/admin/admin_answers.h"
 #include "weir/balance/change_log.h"
+#include "weir/balance/fallback.h"
 #include "weir/balance/server_set.h"
 #include "weir/base/clock.h"
 #include "weir/base/wall_time.h"
@@ -202,6 +203,36 @@ static void say_changes(const struct admin_call *c, struct server *const *server
 
 /* ---- the answer ---- */
 
+static void say_fallback(const struct admin_call *c, const struct backend *b)
+{
+	const struct backend *to = backend_serving(b);
+
+	if (to == b)
+		steps_add(c, "fallback-backend", "%s: not taken, as a server is in use",
+			  backend_fallback(b)->config->name);
+	else if (backend_roster(to)->count > 0)
+		steps_add(c, "fallback-backend", "%s: taken, as no server is usable; new clients go to %s",
+			  backend_fallback(b)->config->name, to->config->name);
+	else
+		steps_add(c, "fallback-backend", "%s: taken, as no server is usable; none of %s is either",
+			  backend_fallback(b)->config->name, to->config->name);
+}
+
+/* Those whose clients come here when they have no server. */
+static void say_origins(const struct admin_call *c, const struct backend *b)
+{
+	const struct engine *e = c->ctx->engine;
+
+	for (size_t i = 0; i < e->backend_count; i++) {
+		const struct backend *from = e->backends[i];
+
+		if (from != b && backend_roster(from)->count == 0 && backend_fallback(from) != NULL &&
+		    backend_serving(from) == b)
+			steps_add(c, "backend", "clients of %s come here, as it has no usable server",
+				  from->config->name);
+	}
+}
+
 static void say_backend(const struct admin_call *c, const struct backend *b)
 {
 	const size_t chosen = backend_roster(b)->count;
@@ -209,10 +240,13 @@ static void say_backend(const struct admin_call *c, const struct backend *b)
 
 	steps_add(c, "backend", "%s: servers usable: %zu of %zu, in use: %zu, clients queued: %d",
 		  b->config->name, b->usable, b->server_count, chosen, queued);
-	if (chosen == 0)
+	if (backend_fallback(b) != NULL)
+		say_fallback(c, b);
+	else if (chosen == 0)
 		steps_add(c, "backend", "no client is served until a server is usable");
 	else if (b->usable == 0)
 		steps_add(c, "backend", "'panic' keeps %zu servers in use although none is up", chosen);
+	say_origins(c, b);
 }
 
 static void say_set(const struct admin_call *c, const struct server_set *set)

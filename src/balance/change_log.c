@@ -35,6 +35,7 @@ struct down_record {
 	size_t used;
 	size_t servers;
 	char backend[CONFIG_NAME_MAX];
+	char fallback[CONFIG_NAME_MAX]; /* "" = none */
 };
 
 const char *change_word(enum change_what what)
@@ -140,6 +141,10 @@ static size_t format_down(enum log_style style, const void *body, size_t len, ch
 		n = snprintf(text, sizeof(text),
 			     "backend %s has no server left; 'panic' keeps %zu of its %zu servers in use",
 			     r.backend, r.used, r.servers);
+	else if (r.fallback[0] != '\0')
+		n = snprintf(text, sizeof(text),
+			     "backend %s has no server left; new clients go to backend %s", r.backend,
+			     r.fallback);
 	else
 		n = snprintf(text, sizeof(text),
 			     "backend %s has no server left; no client is served until one is up", r.backend);
@@ -150,6 +155,8 @@ static size_t format_down(enum log_style style, const void *body, size_t len, ch
 	log_fields_init(&f, out, room);
 	log_fields_text(&f, "event", "backend_down");
 	log_fields_text(&f, "backend", r.backend);
+	if (r.fallback[0] != '\0')
+		log_fields_text(&f, "fallback", r.fallback);
 	log_fields_number(&f, "used", "%zu", r.used);
 	log_fields_number(&f, "servers", "%zu", r.servers);
 	log_fields_text(&f, "message", text);
@@ -164,5 +171,7 @@ void change_log_backend_down(const struct backend *b, size_t used)
 	r.used = used;
 	r.servers = b->server_count;
 	copy_text(r.backend, sizeof(r.backend), b->config->name);
+	if (b->config->fallback_backend != NULL)
+		copy_text(r.fallback, sizeof(r.fallback), b->config->fallback_backend);
 	log_record(LOG_LEVEL_ALERT, format_down, &r, sizeof(r));
 }

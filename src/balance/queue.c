@@ -12,6 +12,7 @@
 #include <errno.h>
 
 #include "weir/balance/backend.h"
+#include "weir/balance/fallback.h"
 #include "weir/base/check.h"
 
 void queue_init(struct queue *q)
@@ -241,6 +242,13 @@ static struct server *still_avoided(struct server *s)
 	return s != NULL && is_chosen(s) && atomic_load(&s->failing) > 0 ? s : NULL;
 }
 
+/* Does a client go to the fallback instead? Call with the lock held: the roster and the fallback are older
+ * than the last rearrangement of the queue, or another one follows. */
+static bool goes_on(const struct backend *b, const struct waiter *w)
+{
+	return unlikely(backend_fallback(b) != NULL) && !w->stays && backend_roster(b)->count == 0;
+}
+
 int queue_enter(struct backend *b, struct waiter *w, struct server *server, struct queue_grants *g)
 {
 	struct queue *q = &b->queue;
@@ -255,7 +263,7 @@ int queue_enter(struct backend *b, struct waiter *w, struct server *server, stru
 	w->server = server != NULL && is_chosen(server) ? server : NULL;
 	server = w->server;
 	w->avoid = still_avoided(w->avoid);
-	err = put_in(q, w);
+	err = goes_on(b, w) ? -EHOSTDOWN : put_in(q, w);
 	spinlock_unlock(&q->lock);
 	if (err) {
 		w->backend = NULL;
@@ -355,6 +363,60 @@ void queue_drop_server(struct server *s)
 	spinlock_unlock(&q->lock);
 }
 
+/* Those whose worker is to be woken: as many as are noted without the lock. */
+#define WAKES_MAX 64u
+
+struct wakes {
+	struct queue_grants *list[WAKES_MAX];
+	size_t count;
+};
+
+static bool note_wake(struct wakes *k, struct queue_grants *g)
+{
+	for (size_t i = 0; i < k->count; i++)
+		if (k->list[i] == g)
+			return true;
+	if (k->count == WAKES_MAX)
+		return false;
+	k->list[k->count++] = g;
+	return true;
+}
+
+/* False if some are left, of more workers than can be noted at once. With the lock held. */
+static bool let_some_go(struct queue *q, struct wakes *k)
+{
+	struct list *pos, *tmp;
+
+	list_foreach_safe(&q->any, pos, tmp) {
+		struct waiter *w = list_entry(pos, struct waiter, link);
+
+		if (w->stays)
+			continue;
+		if (!note_wake(k, w->grants))
+			return false;
+		take_out(q, w);
+		hand_over(w->grants, w, NULL);
+	}
+	return true;
+}
+
+/* The backend has no server, so all that wait are in one list. */
+static void let_go(struct backend *b)
+{
+	struct queue *q = &b->queue;
+	bool done = atomic_load(&q->waiting) == 0;
+
+	while (!done) {
+		struct wakes wakes = {.count = 0};
+
+		spinlock_lock(&q->lock);
+		done = let_some_go(q, &wakes);
+		spinlock_unlock(&q->lock);
+		for (size_t i = 0; i < wakes.count; i++)
+			wakes.list[i]->wake(wakes.list[i]->arg);
+	}
+}
+
 void queue_rearrange(struct backend *b)
 {
 	struct queue *q = &b->queue;
@@ -373,4 +435,6 @@ void queue_rearrange(struct backend *b)
 	}
 	spinlock_unlock(&q->lock);
 	serve_any(b);
+	if (backend_roster(b)->count == 0 && backend_fallback(b) != NULL)
+		let_go(b);
 }

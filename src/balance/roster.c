@@ -63,7 +63,8 @@ static void add_members(struct roster *r, const struct backend *b)
 	add_usable(r, b, false, b->server_count);
 	if (r->count == 0)
 		add_usable(r, b, true, b->config->allbackups ? b->server_count : 1);
-	if (r->count == 0 && b->config->panic)
+	/* A fallback that is up is better than a server that may be down; the last of the chain decides. */
+	if (r->count == 0 && b->config->panic && b->config->fallback_backend == NULL)
 		add_all(r, b);
 }
 

@@ -198,6 +198,7 @@ STRUCT(config_backend)
 NAME(name)
 INNER(config_balancing, balance)
 OTHERS(servers, server_count)
+INDEX(fallback)
 #define OPTION_BACK MEMBER
 #include "weir/config/option_members.tbl.h"
 INNER(config_check, check)

@@ -7,6 +7,7 @@
  */
 #include "choice.h"
 
+#include <errno.h>
 #include <sys/socket.h>
 
 #include "weir/balance/client_key.h"
@@ -16,6 +17,7 @@
 #include "client_watch.h"
 #include "comeback.h"
 #include "extra.h"
+#include "fallback.h"
 #include "queueing.h"
 #include "session.h"
 #include "session_deadline.h"
@@ -26,6 +28,10 @@
  * left unread. */
 #define CHOICE_DISCARD_BYTES 4096
 #define CHOICE_DISCARD_TIMES 16
+
+/* How often a session chooses at once. Each time but the last it has met a backend without a server, or a
+ * change of this moment: links to fallbacks may form a circle while a reload is being committed. */
+#define ROUNDS_MAX (2 * CONFIG_FALLBACK_MAX)
 
 static struct picker *session_picker(const struct session *s)
 {
@@ -91,29 +97,36 @@ static int64_t queue_deadline(const struct session *s)
 	return timeout_ns > 0 ? s->worker->loop.now_ns + timeout_ns : CLOCK_NEVER;
 }
 
-/* For `server`, NULL = any. The client is watched meanwhile. The session may be closing afterwards. */
-static void wait_in_queue(struct session *s, struct server *server)
+/* For `server`, NULL = any. The client is watched meanwhile. The session may be closing afterwards. True: it
+ * does not wait, but is to choose again, as its backend has just lost its last server to a fallback. */
+static bool wait_in_queue(struct session *s, struct server *server)
 {
+	int err;
+
 	check(!s->server_counted);
 	check(server == NULL || server->owner == s->back->backend);
 	if (session_extra(s) == NULL) {
 		session_close(s, CLOSE_NO_RESOURCE);
-		return;
+		return false;
 	}
 	session_set_state(s, SESSION_QUEUED);
 	s->extra->queued_ns = s->worker->loop.now_ns;
 	s->fixed_ns = queue_deadline(s);
 	client_watch(s);
 	if (s->state != SESSION_QUEUED)
-		return;
-	if (queueing_enter(s, server) != 0)
+		return false;
+	err = queueing_enter(s, server);
+	if (unlikely(err == -EHOSTDOWN))
+		return true;
+	if (err != 0)
 		session_close(s, CLOSE_QUEUE_FULL);
 	else
 		session_rearm(s); /* it may have a place already: mail announces that */
+	return false;
 }
 
-/* No server is usable: does what the frontend is configured to do then. */
-static void no_server(struct session *s)
+/* No server is usable: does what the frontend is configured to do then. True: as wait_in_queue() says. */
+static bool no_server(struct session *s)
 {
 	switch (s->entry->front->config->no_server) {
 	case CONFIG_NO_SERVER_CLOSE:
@@ -125,9 +138,31 @@ static void no_server(struct session *s)
 		session_close(s, CLOSE_NO_SERVER);
 		break;
 	case CONFIG_NO_SERVER_QUEUE:
-		wait_in_queue(s, NULL);
+		return wait_in_queue(s, NULL);
+	}
+	return false;
+}
+
+/* One round of choosing. True: another one is to follow, probably in another backend. */
+static bool take(struct session *s, const struct server *avoid, struct server **out)
+{
+	bool again = false;
+
+	*out = comeback_take(s, avoid);
+	if (unlikely(*out != NULL))
+		return false;
+	switch (choose_server(s, avoid, out)) {
+	case PICK_SERVER:
+		return false;
+	case PICK_FULL:
+		again = wait_in_queue(s, *out);
+		break;
+	case PICK_NONE:
+		again = fallback_follow(s) || no_server(s);
 		break;
 	}
+	*out = NULL;
+	return again;
 }
 
 void choice_of_nothing(struct session *s)
@@ -143,20 +178,13 @@ void choice_of_nothing(struct session *s)
 
 struct server *choice_take(struct session *s, const struct server *avoid)
 {
-	struct server *server = comeback_take(s, avoid);
+	struct server *server;
 
-	if (unlikely(server != NULL))
-		return server;
-	switch (choose_server(s, avoid, &server)) {
-	case PICK_SERVER:
-		return server;
-	case PICK_FULL:
-		wait_in_queue(s, server);
-		break;
-	case PICK_NONE:
-		no_server(s);
-		break;
-	}
+	for (unsigned n = 0; n < ROUNDS_MAX; n++)
+		if (!take(s, avoid, &server))
+			return server;
+	if (no_server(s))
+		session_close(s, CLOSE_NO_SERVER);
 	return NULL;
 }
 
@@ -168,11 +196,11 @@ struct server *choice_take_again(struct session *s)
 	check(server != NULL);
 	check(!s->server_counted);
 	if (!atomic_load_explicit(&server->in_roster, memory_order_relaxed)) {
-		no_server(s);
+		(void)no_server(s); /* it has tried: it does not follow */
 		return NULL;
 	}
 	if (!is_waited_for(s, server) && server_enter(server))
 		return server;
-	wait_in_queue(s, server);
+	(void)wait_in_queue(s, server);
 	return NULL;
 }

@@ -13,6 +13,8 @@
 #include <string.h>
 
 #include "weir/balance/client_key.h"
+#include "weir/balance/fallback.h"
+#include "weir/balance/outage.h"
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
 #include "weir/base/crash_report.h"
@@ -24,6 +26,7 @@
 #include "comeback.h"
 #include "extra.h"
 #include "failing.h"
+#include "fallback.h"
 #include "greeting.h"
 #include "queueing.h"
 #include "server_port.h"
@@ -192,6 +195,9 @@ void connect_begin(struct session *s)
 	check(!s->backend_counted);
 	check(s->tries == 0);
 	check(s->at == NULL);
+	/* Before it is counted. Nobody would try a server that is out if all clients went past it. */
+	if (unlikely(backend_fallback(s->back->backend) != NULL) && !outage_has_trial(s->back->backend))
+		(void)fallback_follow(s); /* the choice finds what it finds */
 	tally_backend_entered(s);
 	if (unlikely(atomic_load_explicit(&s->back->backend->removed, memory_order_relaxed)))
 		backend_was_removed(s);
@@ -436,12 +442,26 @@ static void try_after_pause(struct session *s)
 		retry_at(s, next);
 }
 
+/* The backend has no server any more: its fallback has, or knows what to do. */
+static void leave_queue(struct session *s)
+{
+	check(s->tries == 0);
+	if (client_watch_left(s))
+		session_close(s, CLOSE_CLIENT_GONE);
+	else
+		choose_and_try(s);
+}
+
 void connect_granted(struct session *s, struct server *server)
 {
 	const int64_t again_ns = s->last_ns + pause_ns(s);
 
 	check(s->state == SESSION_QUEUED);
 	check(!s->server_counted);
+	if (server == NULL) {
+		leave_queue(s);
+		return;
+	}
 	check(server->owner == s->back->backend);
 	if (client_watch_left(s)) {
 		queueing_give_back(s->worker, server);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "weir/balance/fallback.h"
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
 #include "weir/engine/tallies.h"
@@ -37,6 +38,9 @@ static int make_backends(struct engine *e)
 			return -ENOMEM;
 		e->backends[e->backend_count++] = b;
 	}
+	for (size_t i = 0; i < c->backend_count; i++)
+		if (c->backends[i].fallback_backend != NULL)
+			backend_set_fallback(e->backends[i], e->backends[c->backends[i].fallback]);
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "weir/balance/fallback.h"
 #include "weir/base/check.h"
 #include "weir/entry/rules.h"
 #include "weir/net/netset.h"
@@ -60,6 +61,15 @@ static bool has_v2_server(const struct backend *b, bool tlvs)
 	return atomic_load_explicit(tlvs ? &b->passes_tlvs : &b->sends_v2, memory_order_relaxed);
 }
 
+/* Has this backend one, or a fallback that it may be given up for? */
+static bool leads_to_v2(const struct backend *b, bool tlvs)
+{
+	for (unsigned n = 0; b != NULL && n <= CONFIG_FALLBACK_MAX; n++, b = backend_fallback(b))
+		if (has_v2_server(b, tlvs))
+			return true;
+	return false;
+}
+
 /* May a server get what only a v2 header can carry, its `tlvs` or its paths? It is not known yet which
  * backend it will be. */
 static bool may_pass_on(const struct session *s, bool tlvs)
@@ -67,9 +77,9 @@ static bool may_pass_on(const struct session *s, bool tlvs)
 	const struct frontend_settings *front = s->entry->front;
 
 	for (size_t i = 0; i < front->config->route_count; i++)
-		if (has_v2_server(front->routes[i], tlvs))
+		if (leads_to_v2(front->routes[i], tlvs))
 			return true;
-	return has_v2_server(front->backend, tlvs);
+	return leads_to_v2(front->backend, tlvs);
 }
 
 /* An IPv4 client has one address, however it was written: lists and balancing must not see two. */

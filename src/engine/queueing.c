@@ -26,6 +26,7 @@ int queueing_enter(struct session *s, struct server *server)
 	check(w->backend == NULL);
 	check(!s->server_counted);
 	w->avoid = s->tries > 0 && s->back->config->redispatch ? s->at->server : NULL;
+	w->stays = s->tries > 0;
 	err = queue_enter(s->back->backend, w, server, grants);
 	if (err != -EBUSY || server == NULL || !s->back->config->redispatch)
 		return err;

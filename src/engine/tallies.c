@@ -126,6 +126,16 @@ void tally_backend_entered(struct session *s)
 	}
 }
 
+void tally_backend_left(struct session *s)
+{
+	struct tally *t = tally_at_slot(s->worker, s->back->backend->slot);
+
+	check(s->backend_counted);
+	check(counter_get(&t->sessions) > 0);
+	s->backend_counted = false;
+	counter_set(&t->sessions, counter_get(&t->sessions) - 1);
+}
+
 void tally_server_entered(const struct session *s, int sessions)
 {
 	check(sessions > 0);

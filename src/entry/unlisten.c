@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "weir/balance/backend.h"
+#include "weir/balance/fallback.h"
 #include "weir/balance/roster.h"
 #include "weir/base/clock.h"
 #include "weir/base/log.h"
@@ -17,10 +18,10 @@
 
 #define RETRY_NS NS_PER_SEC
 
-/* Somebody may get its clients, if only in a panic. */
+/* Somebody may get its clients, if only in a panic, or by way of a fallback. */
 static bool has_server(const struct backend *b)
 {
-	return backend_roster(b)->count > 0;
+	return backend_roster(backend_serving(b))->count > 0;
 }
 
 bool frontend_has_server(const struct frontend *fe)

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 
+#include "weir/balance/fallback.h"
 #include "weir/base/check.h"
 #include "weir/host/refusal.h"
 #include "weir/host/socket_preflight.h"
@@ -40,6 +41,20 @@ static void undo_changed_backend(struct work *w, struct step *s)
 
 static const struct step_way changed_backend = {STEP_CHANGE_BACKEND, commit_changed_backend,
 						undo_changed_backend};
+
+/* Those of a backend that is removed, too: what it led to may be removed as well, now or later. */
+static void commit_fallbacks(struct work *w, struct step *s)
+{
+	(void)s;
+	for (size_t i = 0; i < w->plan->backend_count; i++) {
+		const struct plan_backend *p = &w->plan->backends[i];
+		const bool leads = p->what != PLAN_REMOVED && p->config->fallback_backend != NULL;
+
+		backend_set_fallback(w->backends[i], leads ? w->backends[p->config->fallback] : NULL);
+	}
+}
+
+static const struct step_way fallbacks = {STEP_FALLBACKS, commit_fallbacks, NULL};
 
 static void commit_removed_backend(struct work *w, struct step *s)
 {
@@ -266,5 +281,7 @@ int work_prepare_backends(struct work *w)
 		return work_refuse(w, err, "cannot add %zu backends", more);
 	for (size_t i = 0; i < plan->backend_count && !err; i++)
 		err = prepare_one(w, i);
+	if (!err)
+		work_add(w, &fallbacks);
 	return err;
 }

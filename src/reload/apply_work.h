@@ -19,6 +19,7 @@
 enum step_kind {
 	STEP_ADD_BACKEND,
 	STEP_CHANGE_BACKEND,
+	STEP_FALLBACKS, /* of all backends */
 	STEP_ADD_SET,
 	STEP_CHANGE_SET,
 	STEP_ADD_SERVER,

@@ -258,6 +258,8 @@ static void report_plain(struct pass *p, const struct entry *e, const struct opt
 	struct diag *d = p->build->diag;
 	const struct option *o = match->option;
 	const char *name = match->name;
+	const char *fallback =
+		o->type == OPT_ROUTE ? build_fallback_hint(p->build, name, e->value) : NULL;
 
 	if (name[0] == '\0' && needs_name(o))
 		name = "NAME";
@@ -265,7 +267,9 @@ static void report_plain(struct pass *p, const struct entry *e, const struct opt
 	if (e->reported)
 		return;
 	diag_error(d, DIAG_NO_EQUALS, e->key_at, "'=' is missing after '%s'", e->key);
-	if (o->type == OPT_ROUTE)
+	if (fallback != NULL)
+		diag_hint(d, "%s", fallback);
+	else if (o->type == OPT_ROUTE)
 		diag_hint(d, "weir has no ACLs: write 'use-backend %s = src=NETWORK dst-port=PORT sni=NAME'; "
 			     "also proto=http and @FILE",
 			  name);

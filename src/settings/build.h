@@ -42,6 +42,7 @@ struct proxy {
 	bool routes_only;	  /* `target` is that of the first route, for want of a default */
 	struct at backend_at;
 	const struct proxy *target; /* a frontend's backend, set by validation */
+	const struct proxy *fallback; /* a backend's fallback, likewise; NULL = none */
 	struct config_origins origins;
 	const struct entry **from; /* one per option: the section's own line that set it; NULL = none */
 	bool duplicate;		    /* its name is taken: not examined further */
@@ -96,6 +97,16 @@ void build_validate_options(struct build *b, struct proxy *p);
 /* Warns, once, about a frontend whose clients may send a PROXY header without being in `trusted`, if anything
  * relies on that header. Call once the references of all sections are resolved. In validate_proxy.c. */
 void build_validate_trust(struct build *b, const struct proxy *p);
+/* The backend that a line refers to; NULL after reporting. `at`: the name in that line. */
+const struct proxy *build_refer(struct build *b, const char *name, struct at at);
+/* Finds the fallbacks of all backends; reports unknown ones, circles and chains that are too long. In
+ * validate_fallbacks.c, as the next. */
+void build_validate_fallbacks(struct build *b);
+/* What to write instead of HAProxy's `use_backend NAME CONDITION`, if the condition is that another backend
+ * has no server; otherwise NULL. */
+const char *build_fallback_hint(struct build *b, const char *name, const char *condition);
+/* Do clients of `first` go to `p`, perhaps as a fallback? False while there are errors in the chain. */
+bool build_reaches(const struct proxy *first, const struct proxy *p);
 /* Warns about lines of [stats] without effect, and about passwords that others can read. In
  * validate_stats.c. */
 void build_validate_stats(struct build *b);

@@ -420,8 +420,12 @@ struct config *build_snapshot(const struct build *b, struct arena *a)
 		const struct proxy *p = &b->proxies[i];
 
 		check(!p->duplicate);
-		if (build_is_backend(p))
-			fill_backend(a, c, &c->backends[c->backend_count++], p);
+		if (build_is_backend(p)) {
+			struct config_backend *back = &c->backends[c->backend_count++];
+
+			fill_backend(a, c, back, p);
+			back->fallback = p->fallback != NULL ? backend_index(b, p->fallback) : 0;
+		}
 		if (p->section->kind == IN_BACKEND)
 			continue;
 		fill_frontend(a, c, &c->frontends[c->frontend_count], p);

@@ -118,8 +118,7 @@ static void report_no_backend(struct build *b, const char *name, struct at at)
 		diag_hint(b->diag, "write a section [backend %s]", name);
 }
 
-/* The backend that a line refers to; NULL after reporting. */
-static const struct proxy *refer(struct build *b, const char *name, struct at at)
+const struct proxy *build_refer(struct build *b, const char *name, struct at at)
 {
 	const struct proxy *target = find_backend(b, name);
 
@@ -138,9 +137,9 @@ static void validate_frontend(struct build *b, struct proxy *p)
 		diag_hint(b->diag, "add a line such as: bind = :8080");
 	}
 	for (size_t i = 0; i < p->route_count; i++)
-		p->routes[i].target = refer(b, p->routes[i].name, p->routes[i].at);
+		p->routes[i].target = build_refer(b, p->routes[i].name, p->routes[i].at);
 	if (p->backend_name != NULL) {
-		p->target = refer(b, p->backend_name, p->backend_at);
+		p->target = build_refer(b, p->backend_name, p->backend_at);
 		if (p->server_count > 0) {
 			diag_error(b->diag, DIAG_CONFLICT, p->backend_at,
 				   "[listen %s] has servers of its own", s->name);
@@ -283,7 +282,7 @@ static void validate_bind_names(struct build *b, const struct proxy *p)
 
 static bool goes_to(const struct proxy *front, const struct proxy *back)
 {
-	bool goes = front != back && front->target == back;
+	bool goes = front != back && (front->target == back || front->fallback == back);
 
 	for (size_t i = 0; i < front->route_count; i++)
 		goes = goes || front->routes[i].target == back;
@@ -300,7 +299,8 @@ static void validate_use(struct build *b, const struct proxy *p)
 		return;
 	diag_warning(b->diag, DIAG_NO_EFFECT, p->section->at, "no frontend uses [backend %s]",
 		     p->section->name);
-	diag_hint(b->diag, "name it in 'default-backend' or 'use-backend', or leave it out");
+	diag_hint(b->diag,
+		  "name it in 'default-backend', 'use-backend' or 'fallback-backend', or leave it out");
 }
 
 /* A configuration that does nothing is a mistake, unless its sections had errors. */
@@ -337,6 +337,7 @@ void build_validate(struct build *b)
 		else
 			validate_backend(b, p);
 	}
+	build_validate_fallbacks(b);
 	for (size_t i = 0; i < b->proxy_count; i++) {
 		if (b->proxies[i].duplicate)
 			continue;

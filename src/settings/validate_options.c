@@ -285,6 +285,16 @@ static void validate_checks(struct build *b, struct proxy *p)
 		no_effect(b, p, states[i], "no server is health-checked", hint);
 }
 
+static void validate_panic(struct build *b, struct proxy *p)
+{
+	const bool can_go_down = p->set.check.kind != CONFIG_CHECK_OFF || any_agent(p) ||
+				 p->set.observe.what != CONFIG_OBSERVE_OFF;
+
+	if (p->fallback != NULL && can_go_down)
+		no_effect(b, p, "panic", "clients go to the fallback-backend instead",
+			  "write it in the last backend of the chain");
+}
+
 /* A word of the section's own `observe` line that is for servers with a health check, or without one, and
  * there is none. A value as by default says nothing: -T prints it. */
 static void warn_observe_word(struct build *b, struct proxy *p, const char *key, const char *why,
@@ -337,10 +347,10 @@ static bool has_queue(const struct build *b, const struct proxy *p)
 		const struct proxy *front = &b->proxies[i];
 		bool queues = front->set.no_server == CONFIG_NO_SERVER_QUEUE;
 
-		if (queues && front->target == p)
+		if (queues && build_reaches(front->target, p))
 			return true;
 		for (size_t k = 0; queues && k < front->route_count; k++) {
-			if (front->routes[k].target == p)
+			if (build_reaches(front->routes[k].target, p))
 				return true;
 		}
 	}
@@ -367,6 +377,7 @@ static void validate_back(struct build *b, struct proxy *p)
 	if (p->set.balance.algorithm == CONFIG_BALANCE_FIRST)
 		validate_first(b, p);
 	validate_checks(b, p);
+	validate_panic(b, p);
 	validate_observe(b, p);
 	validate_agents(b, p);
 	if (!has_set(p))

@@ -97,19 +97,29 @@ static void look_at_backend(struct believers *all, const struct proxy *back)
 	look_at_servers(all, back);
 }
 
-/* Each backend once. */
+/* Do clients come to `back` before use-backend line `n`? */
+static bool is_seen(const struct proxy *p, size_t n, const struct proxy *back)
+{
+	if (build_reaches(p->target, back))
+		return true;
+	for (size_t i = 0; i < n; i++)
+		if (build_reaches(p->routes[i].target, back))
+			return true;
+	return false;
+}
+
+/* Each backend once, with the fallbacks behind it. */
 static void look_at_backends(struct believers *all, const struct proxy *p)
 {
-	if (p->target != NULL)
-		look_at_backend(all, p->target);
-	for (size_t i = 0; i < p->route_count; i++) {
-		const struct proxy *back = p->routes[i].target;
-		bool seen = back == NULL || back == p->target;
+	const struct proxy *back = p->target;
 
-		for (size_t k = 0; k < i; k++)
-			seen = seen || p->routes[k].target == back;
-		if (!seen)
-			look_at_backend(all, back);
+	for (unsigned n = 0; back != NULL && n <= CONFIG_FALLBACK_MAX; n++, back = back->fallback)
+		look_at_backend(all, back);
+	for (size_t i = 0; i < p->route_count; i++) {
+		back = p->routes[i].target;
+		for (unsigned n = 0; back != NULL && n <= CONFIG_FALLBACK_MAX; n++, back = back->fallback)
+			if (!is_seen(p, i, back))
+				look_at_backend(all, back);
 	}
 }
 

@@ -51,7 +51,8 @@ static uint64_t most_sessions(const struct engine *e, const struct backend *b, c
 	entries_foreach_frontend(&e->entries, fe) {
 		const struct tally_sum *sum = chunks_at(sums, fe->slot);
 
-		if (fe->settings->backend != b || fe->has_choice || counter_get(&fe->denied) > 0)
+		if (fe->settings->backend != b || fe->has_choice || b->leads_on ||
+		    counter_get(&fe->denied) > 0)
 			continue;
 		if (sum->sessions_max > most)
 			most = sum->sessions_max;

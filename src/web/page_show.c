@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "weir/balance/change_log.h"
+#include "weir/balance/fallback.h"
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
 #include "weir/engine/engine.h"
@@ -127,6 +128,12 @@ static bool take_lost_backend(const struct objects *all, struct made_row *m, con
 		return false;
 	m->row.since_s = since_s(all, b->changed_ns);
 	m->row.is_echo = true;
+	if (backend_serving(b) != b && backend_roster(backend_serving(b))->count > 0) {
+		set_state(m, "FALLBACK", PAGE_WARN, "");
+		(void)snprintf(m->reason, sizeof(m->reason), "its clients go to the fallback, backend %s",
+			       backend_serving(b)->config->name); /* it fits */
+		return true;
+	}
 	set_state(m, "NO SERVER", fe->config->route_count > 0 ? PAGE_WARN : PAGE_BAD, "");
 	(void)snprintf(m->reason, sizeof(m->reason), "backend %s has no usable server",
 		       b->config->name); /* it fits */

@@ -17,6 +17,7 @@
 #include "peers.h"
 #include "rig.h"
 #include "rig_config.h"
+#include "weir/balance/fallback.h"
 
 #define JUDGE_SLOTS 256 /* numbers of objects are below, and those of versions */
 
@@ -86,6 +87,10 @@ static void count_waiter(const struct waiter *w)
 {
 	const unsigned b = backend_of(w->backend);
 
+	if (w->state == WAITER_GRANTED && w->server == NULL) {
+		cover(COVER_CROWD_FALLBACK);
+		return;
+	}
 	if (w->state == WAITER_GRANTED) {
 		counted.servers[server_of(w->server)]++;
 		return;
@@ -388,6 +393,10 @@ static void judge_waiter(const struct session *s)
 {
 	const struct waiter *w = &s->extra->waiter;
 
+	if (w->state == WAITER_QUEUED && !w->stays && backend_fallback(w->backend) != NULL &&
+	    backend_roster(w->backend)->count == 0)
+		sim_fail("a session of worker %u waits at a backend without a server, and not at its "
+			 "fallback", s->worker->index);
 	if (w->state == WAITER_QUEUED && w->server != NULL && !atomic_load(&w->server->in_roster))
 		sim_fail("a session of worker %u waits for a server that takes none", s->worker->index);
 	for (unsigned i = 0; i < rig_server_count(); i++) {

@@ -119,6 +119,22 @@ static void copy_backend(const struct backend *live)
 		new_server(b);
 }
 
+/* A backend leads to one that is written after it, or to none: there are no circles. */
+static void write_fallbacks(void)
+{
+	const size_t count = next.config.backend_count;
+
+	for (size_t i = 0; i < count; i++) {
+		struct config_backend *b = &next.backends[i];
+
+		b->fallback_backend = NULL;
+		if (!rig_has_fallbacks() || i + 1 == count || coin(20))
+			continue;
+		b->fallback = i + 1 + prng_below(&model.rng, (uint32_t)(count - i - 1));
+		b->fallback_backend = next.backends[b->fallback].name;
+	}
+}
+
 static void write_backends(void)
 {
 	const struct engine *e = &rig.engine;
@@ -135,6 +151,7 @@ static void write_backends(void)
 		live_name(b->name, 'b');
 		new_server(b);
 	}
+	write_fallbacks();
 }
 
 /* ---- addresses ---- */

@@ -430,6 +430,10 @@ CROWD_MUTANTS = [
                 "		merge(q, &s->avoiders.waiters);\n"
                 "	}\n"
                 "	spinlock_unlock(&q->lock);\n")]},
+    {"what": "who waits at a backend that loses its last server stays there, although it has a fallback",
+     "edits": [(QUEUE,
+                "		let_go(b);\n",
+                "		return;\n")]},
     {"what": "who waits for a server that goes is forgotten",
      "edits": [(QUEUE,
                 "		merge(q, &s->waiters);\n",

@@ -236,6 +236,22 @@ static void make_crowd(void)
 	}
 }
 
+bool rig_has_fallbacks(void)
+{
+	return sim_seed % 3 == 1;
+}
+
+/* In some seeds backends have fallbacks. Takes no random number. */
+static void make_fallbacks(void)
+{
+	if (!rig_has_fallbacks())
+		return;
+	for (unsigned i = 0; i + 1 < config.backend_count; i++) {
+		backends[i].fallback = i + 1;
+		backends[i].fallback_backend = backends[i + 1].name;
+	}
+}
+
 /* In some seeds what drains loses its sessions once they are idle. Takes no random number. */
 static void make_draining(void)
 {
@@ -273,6 +289,7 @@ const struct config *rig_configure(int splice)
 	if (rig.worker_count > 1) {
 		make_crowd();
 		make_closing();
+		make_fallbacks();
 	}
 	make_draining();
 	return &config;

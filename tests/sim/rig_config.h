@@ -14,6 +14,8 @@
 #define RIG_BACKENDS 2
 #define RIG_SERVERS 3 /* of a backend */
 
+/* Do backends of several workers have fallbacks in this seed? */
+bool rig_has_fallbacks(void);
 /* The rig's number of workers is known. Lasts until the next call. */
 const struct config *rig_configure(int splice);
 /* More of the same kind, zeroed before; they need a name. */

@@ -34,6 +34,7 @@ struct backend {
 	_Atomic bool closes;              /* and its sessions end */
 	_Atomic bool drains_idle;         /* `drain = idle` is in effect */
 	_Atomic(struct roster *) roster;  /* owns the current one; see backend_roster() */
+	_Atomic(struct backend *) fallback; /* borrows; NULL = none; see fallback.h */
 	_Atomic(struct server *) trial;   /* borrows: the next client tries this one; see outage.h */
 	struct queue queue;
 
@@ -52,6 +53,7 @@ struct backend {
 	bool leaving;            /* some of `left` are still in the roster */
 	struct server_totals gone; /* of servers that are freed */
 	unsigned frontends;      /* times that settings of frontends name it */
+	bool leads_on;           /* it has, or had, a fallback */
 	unsigned prepared;       /* changes that are neither committed nor undone */
 	size_t more;             /* servers that these may add, and the sum of their weights */
 	size_t more_weight;

@@ -36,11 +36,14 @@ struct waiter {
 	struct list link;
 	struct queue_grants *grants; /* borrows: of its worker */
 	struct backend *backend;     /* borrows; NULL = not waiting; only the worker reads it */
-	struct server *server;       /* waits for this one, NULL = any; once granted: has a place at it */
+	/* Waits for this one, NULL = any. Once granted: has a place at it; NULL = has none, as the backend
+	 * has lost its last server: the client goes to the fallback. */
+	struct server *server;
 	struct server *avoid;        /* waits for any server but this one; NULL = no exception */
 	uint64_t number;             /* order of arrival in the backend */
 	uint32_t before;             /* clients queued there when it arrived (HAProxy's sq, or bq) */
 	bool at_server;              /* `before` counts the clients that waited for the same server */
+	bool stays;                  /* goes to no other backend: it has tried a server of this one */
 	enum waiter_state state;     /* under the backend's lock; once granted, private to the worker */
 };
 
@@ -69,8 +72,9 @@ void queue_grants_init(struct queue_grants *g, void (*wake)(void *arg), void *ar
 
 /* Queues `w` for `server`, or for any server if that is NULL or may no longer be chosen. Then w->avoid, which
  * the caller has set, is excluded if its last connect failed and it may be chosen. -EBUSY when the server's
- * queue, or all queues of the backend together, have reached maxqueue. The place may be granted before this
- * returns. Worker thread. */
+ * queue, or all queues of the backend together, have reached maxqueue. -EHOSTDOWN when it does not wait here,
+ * because the backend has no server but a fallback. w->stays, which the caller has set, rules that out. The
+ * place may be granted before this returns. Worker thread. */
 int queue_enter(struct backend *b, struct waiter *w, struct server *server, struct queue_grants *g);
 /* Removes `w`; a place granted meanwhile is released to the next waiting client. Harmless when `w` is not
  * waiting. Returns the server whose place was released, NULL = none. Worker thread. */
@@ -83,7 +87,8 @@ void queue_serve(struct server *s);
 /* Call when `s` has answered: clients no longer avoid it. Any thread. */
 void queue_forgive(struct server *s);
 /* Call when servers have changed: clients that wait for, or avoid, a server that is not in the roster now
- * wait for any server. Then all servers are served. Control thread. */
+ * wait for any server. Then all servers are served. Without any, but with a fallback, clients that do not
+ * stay are granted no server, and go there. Control thread. */
 void queue_rearrange(struct backend *b);
 /* Call when `s` leaves for good: clients that wait for it, or avoid it, wait for any server. Control
  * thread. */

@@ -107,6 +107,10 @@ OPTION("allbackups", BACK_D, BACK_D, OPT_SWITCH, 0, "on | off", MADE_BACK(allbac
        "Use all backup servers at once, not only the first.", "allbackups = on")
 OPTION("panic", BACK_D, BACK_D, OPT_SWITCH, 0, "on | off", MADE_BACK(panic), "off", 0, 0,
        "When every server is down, use them all: the health checks may be wrong.", "panic = on")
+OPTION("fallback-backend", BACK, BACK, OPT_TEXT, 0, "NAME", MADE_BACK(fallback_backend), NULL, 0,
+       CONFIG_NAME_MAX - 1,
+       "Backend that new clients go to while no server of this one is up, backups included; full servers "
+       "are up. It may have a fallback of its own, up to 8 in a row.", "fallback-backend = app")
 OPTION("maxqueue", BACK_D, BACK_D, OPT_COUNT_OFF, 0, "off | N", MADE_BACK(maxqueue), "off", 0, 100000000,
        "Maximum connections queued for all of its servers together; off = no limit.", "maxqueue = 100")
 OPTION("timeout-queue", BACK_D, BACK_D, OPT_DURATION, 0, "DURATION", MADE_TIMEOUT(queue_ns), "off", 0,

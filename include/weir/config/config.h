@@ -373,11 +373,15 @@ struct config_observing {
 	int64_t down_ns; /* how long one without them is left out */
 };
 
+/* Fallbacks behind a backend, one after the other. */
+#define CONFIG_FALLBACK_MAX 8u
+
 struct config_backend {
 	char name[CONFIG_NAME_MAX];
 	struct config_balancing balance;
 	struct config_server *servers;
 	size_t server_count;
+	size_t fallback; /* index into config.backends of the one that `fallback_backend` names, if it does */
 #define OPTION_BACK CONFIG_MEMBER
 #include "weir/config/option_members.tbl.h"
 	struct config_check check;
@@ -484,11 +488,9 @@ struct config {
 };
 
 void config_free(struct config *c);
-
 /* "weir.ini: ok (3 frontends, 4 backends, 9 servers, 1 include, 0 warnings)". */
 void config_print_summary(const struct config *c, FILE *out);
-/* A line for each pair of wildcards of which each has a family to itself, such as 0.0.0.0:80 and [::]:80;
- * each line begins with `prefix`. */
+/* A line for each pair of wildcards with a family each, as 0.0.0.0:80 and [::]:80; `prefix` comes first. */
 void config_print_families(const struct config *c, const char *prefix, FILE *out);
 /* The effective configuration as a file that reads back to the same snapshot. */
 void config_print(const struct config *c, FILE *out);

@@ -38,6 +38,8 @@ struct log_limit *frontend_line_limit(struct worker *w, const struct frontend *f
 void tally_session_began(const struct session *s);
 /* The session was admitted, and goes to `s->backend`. */
 void tally_backend_entered(struct session *s);
+/* It leaves that backend for another, before it has tried a server: it does not end there. */
+void tally_backend_left(struct session *s);
 /* `sessions`: how many the server has, including this one. */
 void tally_server_entered(const struct session *s, int sessions);
 void tally_retried(const struct session *s);

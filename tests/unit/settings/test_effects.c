@@ -43,6 +43,11 @@ static void what_has_no_effect_is_warned_about(void **state)
 		 "t.ini:5:19: ", "'on-error' has no effect: no server is health-checked"},
 		{FRONT "[backend b]\nserver a = x:1\n[backend c]\nserver a = x:1\n", "t.ini:6:10: ",
 		 "no frontend uses [backend c]"},
+		{FRONT "[backend b]\nfallback-backend = c\ncheck = tcp\npanic = on\nserver a = x:1\n"
+		 "[backend c]\nserver a = x:1\n", "t.ini:7:1: ",
+		 "clients go to the fallback-backend instead"},
+		{"[listen l]\nbind = :1\ndefault-backend = b\nfallback-backend = b\n"
+		 "[backend b]\nserver a = x:1\n", "t.ini:4:1: ", "'l' has no servers of its own"},
 		{FRONT "[backend b]\ncheck = send x\nserver a = x:1\n", "t.ini:5:9: ", "expects no answer"},
 		{FRONT "[backend b]\ncheck-rise = 3\nserver a = x:1\n", "t.ini:5:1: ",
 		 "no server is health-checked"},
@@ -241,6 +246,11 @@ static void what_is_printed_reads_back_without_a_warning(void **state)
 		"server a = x:1 maxconn=2\n"
 		"[frontend f]\nbind = :2\ndefault-backend = c\n[backend c]\nserver a = x:1\n",
 		"[defaults]\ncheck = http\ncheck-interval = 5s\n" GOOD "check = off\n",
+		/* A fallback is a use, and clients may wait there; panic of [defaults] is for the last. */
+		"[defaults]\npanic = on\ncheck = tcp\n[frontend f]\nbind = :1\nno-server = queue\n"
+		"default-backend = b\n[backend b]\nserver a = x:1\nfallback-backend = c\n"
+		"[backend c]\nserver a = x:1\nfallback-backend = d\n"
+		"[backend d]\nserver a = x:1\ntimeout-queue = 9s\n",
 		"[defaults]\nobserve = connect down=30s on-error=mark-down\n" GOOD "check = tcp\n",
 	};
 

@@ -215,6 +215,39 @@ static void headers_without_brackets_open_their_section(void **state)
 	assert_refused("[peers x]\n peer a 10.0.0.1:1\n" GOOD, "weir has no peers", "1 error,", NULL);
 }
 
+#define LEADS_TO_B "[listen a]\nbind = :80\nserver s = 10.0.0.1:80\nfallback-backend = b"
+
+static void mistakes_in_fallbacks_name_the_chain(void **state)
+{
+	static const char two[] = LEADS_TO_B "\n[backend b]\nserver s = 10.0.0.1:80\n";
+	char chain[2048] = LEADS_TO_B "0\n", text[4096];
+
+	(void)state;
+	(void)snprintf(text, sizeof(text), "%sfallback-backend = c\n", two);
+	assert_refused(text, "t.ini:7:20: error: backend 'c' is not defined", NULL);
+	(void)snprintf(text, sizeof(text), "%sfallback-backend = b\n", two);
+	assert_refused(text, "t.ini:7:20: error: the fallbacks go round in a circle: b -> b", "1 error,",
+		       NULL);
+	(void)snprintf(text, sizeof(text), "%sfallback-backend = a\n", two);
+	assert_refused(text, "t.ini:4:20: error: the fallbacks go round in a circle: a -> b -> a", "1 error,",
+		       NULL);
+	for (int i = 0; i < 9; i++) {
+		const size_t len = strlen(chain);
+
+		(void)snprintf(chain + len, sizeof(chain) - len, "[backend b%d]\nserver s = 10.0.0.1:80\n",
+			       i);
+		if (i < 8)
+			(void)snprintf(chain + strlen(chain), sizeof(chain) - strlen(chain),
+				       "fallback-backend = b%d\n", i + 1);
+	}
+	assert_refused(chain, "t.ini:4:20: error: more than 8 fallbacks in a row: a -> b0 -> b1", "-> b8",
+		       "1 error,", NULL);
+	assert_refused("[frontend w]\nbind = :80\nuse_backend b if { nbsrv(a) lt 1 }\n" GOOD,
+		       "write 'fallback-backend = b' in [backend a]", NULL);
+	assert_refused("[frontend w]\nbind = :80\nuse_backend b if { nbsrv(a) lt 2 }\n" GOOD,
+		       "weir has no ACLs: write 'use-backend b = ", NULL);
+}
+
 static void braces_and_semicolons_of_nginx_are_named(void **state)
 {
 	(void)state;
@@ -490,6 +523,7 @@ int main(void)
 		cmocka_unit_test(sections_that_lack_something_are_named),
 		cmocka_unit_test(words_of_others_are_translated),
 		cmocka_unit_test(headers_without_brackets_open_their_section),
+		cmocka_unit_test(mistakes_in_fallbacks_name_the_chain),
 		cmocka_unit_test(braces_and_semicolons_of_nginx_are_named),
 		cmocka_unit_test(slips_of_a_key_are_seen_without_equals_too),
 		cmocka_unit_test(one_slip_is_one_message_that_helps),
