@@ -335,7 +335,10 @@ static const struct retired_kind backend_kind = {
 /* Clients who are on their way to it, or wait in its queue, came in by settings that name it. */
 static bool is_backend_sought(const struct retired *item)
 {
-	return container_of(item, struct backend, retired)->frontends > 0;
+	struct backend *b = container_of(item, struct backend, retired);
+
+	/* No frontend names the fallback of another backend. */
+	return b->frontends > 0 || atomic_load_explicit(&b->queue.waiting, memory_order_relaxed) > 0;
 }
 
 static void empty_backend(struct retired *item)

@@ -269,6 +269,25 @@ def test_a_reload_sends_on_clients_that_wait(weir, peers):
         talk(client, server)
 
 
+def test_clients_that_wait_at_a_removed_fallback_are_served(weir, peers):
+    one, two = peers.listen(), peers.listen()
+    plain = config(backend("one", one))
+    daemon = weir(plain)
+    text = daemon.config
+    daemon.reload(text.replace("[backend one]", "[backend one]\nfallback-backend = two") +
+                  backend("two", two, "timeout-queue = 1m", words="maxconn=1"))
+    set_state(daemon, "one/a", "maint")
+    first, server = peers.pair(daemon.address("web"), two)
+    clients = {c.conn: c for c in (peers.connect(daemon.address("web")) for _ in range(5))}
+    wait_until(lambda: total(daemon, "two", "qcur") == 5, "five clients in the queue")
+    assert "reloaded: " in daemon.reload(text)
+    talk(first, server)
+    while clients:
+        server = peers.accept(two)
+        talk(clients.pop(server.conn), server)
+    wait_until(lambda: daemon.info()["sessions"] == 0, "no session")
+
+
 def test_a_plan_shows_it_and_a_mistake_is_refused(weir, peers):
     one, two = peers.listen(), peers.listen()
     daemon = weir(config(backend("one", one)))
