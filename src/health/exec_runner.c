@@ -105,6 +105,7 @@ static void set_timer(struct exec_run *run, int64_t ns)
 {
 	struct ev_loop *loop = run->runner->loop;
 
+	ev_now_update(loop); /* a start may have taken long */
 	run->due_ns = clock_mono_ns() + ns;
 	ev_timer_stop(loop, &run->timer);
 	ev_timer_set(&run->timer, (double)ns / (double)NS_PER_SEC, 0.);
@@ -415,6 +416,8 @@ int exec_runner_prepare(struct exec_runner *r, unsigned limit)
 /* Whoever started us may have left SIGCHLD ignored: then no status would be left for us. */
 static void heed_children(struct exec_runner *r)
 {
+	if (ev_is_active(&r->orphans))
+		return; /* since exec-checks was above 0 before */
 	(void)signal(SIGCHLD, SIG_DFL); /* a known signal */
 	if (getpid() == 1)
 		ev_signal_start(r->loop, &r->orphans);
