@@ -77,7 +77,8 @@ static bool is_same_ip(const struct addr *a, const struct addr *b)
 /* Can it have the client's port? Its health checks need one of their own then. */
 static bool may_take_client_port(const struct server *s)
 {
-	return server_addr(s) != NULL && (addr_port(server_addr(s)) == 0 || s->config->check_port != 0);
+	return server_addr(s) != NULL &&
+	       (addr_port(server_addr(s)) == 0 || s->config->check_port != 0 || s->backend->check.port != 0);
 }
 
 /* False after a refusal; `before` is what HAProxy says in front of that. */

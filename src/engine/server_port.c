@@ -13,6 +13,7 @@
 
 #include "weir/base/check.h"
 #include "weir/base/log.h"
+#include "weir/config/bind_range.h"
 #include "weir/engine/engine.h"
 #include "weir/entry/endpoint.h"
 #include "weir/entry/frontend.h"
@@ -55,13 +56,14 @@ static bool listens_at(const struct session *s, uint16_t port)
  * come in reach a server: the first ones that are asked are those of the client's own bind. */
 static bool is_header_port(const struct session *s, uint16_t port)
 {
-	const struct addr_spec *own = &s->entry->config->addr;
+	const struct config_bind *own = s->entry->config;
 
-	if (port == 0 || s->entry->config->accept_proxy == CONFIG_ACCEPT_PROXY_OFF)
+	if (port == 0 || own->accept_proxy == CONFIG_ACCEPT_PROXY_OFF)
 		return false;
 	if (port == addr_port(&s->entry->endpoint->addr))
 		return true;
-	return (port >= own->port && port <= own->last_port) || listens_at(s, port);
+	return (bind_is_in_range(own) && port >= own->first_port && port <= own->last_port) ||
+	       listens_at(s, port);
 }
 
 static uint16_t socket_port(const struct session *s)

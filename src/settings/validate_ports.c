@@ -35,15 +35,23 @@ static const struct config_server *find_ported(const struct proxy *p)
 	return NULL;
 }
 
+/* The first with such a server of `back` and the fallbacks behind it; NULL = none. */
+static const struct proxy *find_in_chain(const struct proxy *back)
+{
+	for (unsigned n = 0; back != NULL && n <= CONFIG_FALLBACK_MAX; n++, back = back->fallback)
+		if (find_ported(back) != NULL)
+			return back;
+	return NULL;
+}
+
 /* The first proxy with such a server that `front` sends clients to; NULL = none. */
 static const struct proxy *find_target(const struct proxy *front)
 {
-	if (front->target != NULL && find_ported(front->target) != NULL)
-		return front->target;
-	for (size_t i = 0; i < front->route_count; i++)
-		if (front->routes[i].target != NULL && find_ported(front->routes[i].target) != NULL)
-			return front->routes[i].target;
-	return NULL;
+	const struct proxy *found = find_in_chain(front->target);
+
+	for (size_t i = 0; i < front->route_count && found == NULL; i++)
+		found = find_in_chain(front->routes[i].target);
+	return found;
 }
 
 static void validate_unix(struct build *b, const struct proxy *front)

@@ -110,7 +110,7 @@ def test_an_operator_adds_moves_and_reloads_it(weir, first, service):
     assert "port" in said and "registered" not in said, said
     daemon.ask("enable server app/a")
     daemon.ask("disable server app/b")
-    daemon.ask("del server app/b")
+    wait_until(lambda: "Server deleted." in daemon.ask("del server app/b"), "the end of app/b")
     daemon.reload(f"server a = {SERVER}:{first}\n", f"server a = {SERVER}:*\n")
     assert ask(("127.0.0.1", port)) == b"%d " % port
     daemon.reload(f"server a = {SERVER}:*\n", f"server a = {SERVER}:{first}\n")
@@ -165,6 +165,10 @@ def test_clients_of_a_passed_unix_socket_are_closed_and_the_reason_is_logged(wei
     (config(8000, f"{SERVER}:* check"), ("check-port=PORT", "have no port")),
     (config(8000, f"{SERVER}:*").replace("[frontend f]\n", "[frontend f]\nbind = /run/x.sock\n"),
      ("clients of a Unix socket have no port", "'a' of 'app'")),
+    (config(8000, f"{SERVER}:*").replace("[frontend f]\n", "[frontend f]\nbind = /run/x.sock\n").replace(
+        "[backend app]\n", "[backend spare]\nserver z = 127.0.0.3:*\n[backend app]\n"
+        "fallback-backend = spare\n").replace(f"{SERVER}:*", f"{SERVER}:80"),
+     ("clients of a Unix socket have no port", "'z' of 'spare'")),
     (config(8000, f"{SERVER}:+0"), ("write :*",)),
     (config(8000, f"{SERVER}:+1000"), ("adds nothing to the client's port", "write :*")),
     (config(8000, f"{SERVER}:-1000"), ("adds nothing to the client's port",)),
