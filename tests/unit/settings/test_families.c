@@ -53,6 +53,13 @@ static void wildcards_of_other_ports_keep_both_families(void **state)
 	unload(&l);
 }
 
+static void wildcards_of_two_interfaces_are_no_pair(void **state)
+{
+	(void)state;
+	assert_refused("[listen a]\nbind = :80 interface=eth0\nbind = [::]:80 interface=eth1\n"
+		       "server a = 10.0.0.1:80\n", "t.ini:3:", "already", NULL);
+}
+
 static void assert_said(const struct config *c, void (*print)(const struct config *c, FILE *out),
 			const char *wanted)
 {
@@ -91,6 +98,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(two_wildcards_of_one_port_have_a_family_each),
 		cmocka_unit_test(wildcards_of_other_ports_keep_both_families),
+		cmocka_unit_test(wildcards_of_two_interfaces_are_no_pair),
 		cmocka_unit_test(what_is_printed_names_the_families),
 	};
 
