@@ -17,7 +17,7 @@
 #include "weir/sys/low_fds.h"
 #include "apply_work.h"
 
-#define OTHER_STEPS 9u /* that are not for one object */
+#define OTHER_STEPS 10u /* that are not for one object */
 
 /* ---- steps ---- */
 

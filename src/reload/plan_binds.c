@@ -275,21 +275,22 @@ static void meet_others(struct meeting *m, struct want *w)
 		claim_parts(m, w, i, true);
 }
 
-static bool is_any_left(const struct meeting *m)
+static bool may_cover(const struct want *w)
 {
-	for (size_t i = 0; i < m->place_count; i++)
-		if (!m->places[i].claimed)
-			return true;
-	return false;
+	return !is_out(w) && (w->config->addr.kind == ADDR_IP || w->config->addr.kind == ADDR_ANY);
 }
 
-static void cover(struct meeting *m, struct want *w)
+/* Mostly few places are left, and there may be thousands of wants. */
+static void cover(struct meeting *m, size_t place)
 {
-	if (is_out(w) || (w->config->addr.kind != ADDR_IP && w->config->addr.kind != ADDR_ANY))
-		return;
-	for (size_t i = 0; i < m->place_count; i++)
-		if (!m->places[i].claimed && endpoint_is_covered(m->places[i].ep, w->config))
-			claim(m, w, i, true);
+	for (size_t i = 0; i < m->want_count; i++) {
+		struct want *w = &m->wants[i];
+
+		if (may_cover(w) && endpoint_is_covered(m->places[place].ep, w->config)) {
+			claim(m, w, place, true);
+			return;
+		}
+	}
 }
 
 /* Sockets are passed at the start alone. */
@@ -318,8 +319,9 @@ static int meet(struct meeting *m, char *why, size_t room)
 	for (size_t i = 0; i < m->want_count; i++)
 		if (!m->wants[i].met && m->wants[i].config->addr.kind == ADDR_FD)
 			return refuse_passed(m, &m->wants[i], why, room);
-	for (size_t i = 0; i < m->want_count && is_any_left(m); i++)
-		cover(m, &m->wants[i]);
+	for (size_t i = 0; i < m->place_count; i++)
+		if (!m->places[i].claimed)
+			cover(m, i);
 	return 0;
 }
 

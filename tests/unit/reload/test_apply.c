@@ -27,6 +27,7 @@ static int set_up(void **state)
 	(void)state;
 	apply_rig_open(BASE);
 	reload_fine(BASE); /* now with the limits as planned */
+	apply_settle();
 	rig.took_effect = 0;
 	rig_look(&rig.rig, &before);
 	return 0;
