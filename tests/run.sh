@@ -126,8 +126,8 @@ build_for() {
         $(meson introspect "$1" --tests | "$PYTHON" -c '
 import json, os, sys
 folder, suites = os.path.realpath(sys.argv[1]) + "/", ["weir:" + word for word in sys.argv[2:]]
-print(*{word[len(folder):] for test in json.load(sys.stdin) if set(suites) & set(test["suite"])
-        for word in test["cmd"] if word.startswith(folder)})' "$1" $suites)
+print(*{word.removeprefix(folder) for test in json.load(sys.stdin) if set(suites) & set(test["suite"])
+        for word in test["cmd"] if word.startswith((folder, "tests/"))})' "$1" $suites)
 }
 
 # meson_tests FOLDER NAME CHOICE...: runs `meson test` with CHOICE; NAME is the name of its log

@@ -128,6 +128,9 @@ class Weir(cost.Weir):
             self.process = subprocess.Popen([args.build + "/src/weir", self.path("weir.ini")],
                                             stdin=subprocess.DEVNULL, stdout=out, stderr=out)
 
+    def is_ready(self):
+        return os.path.exists(self.path("log")) and " ready: " in self.log()
+
     def healthz(self):
         connection = http.client.HTTPConnection("127.0.0.1", self.http_port, timeout=30)
         connection.request("GET", "/healthz")
@@ -174,7 +177,7 @@ def measure(args, folder):
     guesses = multiprocessing.Process(target=flood,
                                       args=(weir.http_port, args.rate, args.seconds, answers))
     try:
-        wait_for("weir", lambda: os.path.exists(weir.path("admin")), 30)
+        wait_for("weir", weir.is_ready, 30)
         weir.healthz()
         guesses.start()
         pollers = Poller(weir.healthz), Poller(lambda: weir.info("sessions"))

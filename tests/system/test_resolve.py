@@ -27,7 +27,7 @@ def test_an_unknown_name_leaves_its_server_out_and_the_others_serve(weir, peers)
     daemon = weir("[listen l]\nbind = 127.0.0.1:0\nserver bad = no-such-host.invalid:80\n"
                   f"server good = {listener.address}\n")
     took = time.monotonic() - begin
-    assert took < 2 * AT_ONCE, f"the start took {took:.2f} s"  # a try at a name server takes longer
+    assert took < 4 * AT_ONCE, f"the start took {took:.2f} s"  # a try at a name server takes longer
     serve(peers, daemon.address("l"), listener)
     info = daemon.info()
     assert str(info["server.l/bad"]).startswith("unresolved"), info["server.l/bad"]
