@@ -2,8 +2,7 @@
  *
  * tls_trust.c - the certificates that health checks over TLS trust: read once, shared by all that name them.
  *
- * Owns the list of all that are in use, found by a digest of their text. Only reads what it is given: it
- * opens no file. Any thread.
+ * Found by a digest of their text. Only reads what it is given: it opens no file. Any thread.
  */
 #include "weir/net/tls_trust.h"
 
@@ -11,7 +10,6 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/x509_vfy.h>
-#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,18 +17,18 @@
 #include <unistd.h>
 
 #include "weir/base/check.h"
-#include "weir/base/list.h"
+#include "weir/base/shared.h"
 
-struct tls_trust {
-	struct list link;
-	size_t references;
+struct trust_key {
 	uint8_t digest[32]; /* of the text */
 	bool part;
-	X509_STORE *store; /* owns */
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct list all = {&all, &all}; /* borrows; guarded by `lock`, as are the references */
+struct tls_trust {
+	struct shared shared;
+	struct trust_key key;
+	X509_STORE *store; /* owns */
+};
 
 bool tls_is_built(void)
 {
@@ -124,41 +122,18 @@ static X509_STORE *make_store(const char *text, size_t len, bool part, char *why
 
 /* ---- sharing ---- */
 
-static struct tls_trust *find(const uint8_t digest[32], bool part)
+static bool has_key(const struct shared *s, const void *key)
 {
-	for (struct list *l = all.next; l != &all; l = l->next) {
-		struct tls_trust *t = list_entry(l, struct tls_trust, link);
+	const struct trust_key *a = &container_of(s, struct tls_trust, shared)->key, *b = key;
 
-		if (t->part == part && memcmp(t->digest, digest, sizeof(t->digest)) == 0)
-			return t;
-	}
-	return NULL;
+	return a->part == b->part && memcmp(a->digest, b->digest, sizeof(a->digest)) == 0;
 }
 
-static struct tls_trust *hold_found(const uint8_t digest[32], bool part)
+static struct shared_set trusts = SHARED_SET(trusts, has_key);
+
+static struct tls_trust *trust_of(struct shared *s)
 {
-	struct tls_trust *t;
-
-	pthread_mutex_lock(&lock);
-	t = find(digest, part);
-	if (t != NULL)
-		t->references++;
-	pthread_mutex_unlock(&lock);
-	return t;
-}
-
-static struct tls_trust *new_trust(const uint8_t digest[32], bool part, X509_STORE *store)
-{
-	struct tls_trust *t = calloc(1, sizeof(*t));
-
-	if (t == NULL)
-		return NULL;
-	memcpy(t->digest, digest, sizeof(t->digest));
-	t->references = 1;
-	t->part = part;
-	t->store = store;
-	list_init(&t->link);
-	return t;
+	return s != NULL ? container_of(s, struct tls_trust, shared) : NULL;
 }
 
 static void free_trust(struct tls_trust *t)
@@ -167,74 +142,48 @@ static void free_trust(struct tls_trust *t)
 	free(t);
 }
 
-/* Publishes `t`, unless somebody else was faster: then that one is held, and `t` freed. */
-static struct tls_trust *publish(struct tls_trust *t)
-{
-	struct tls_trust *other;
-
-	pthread_mutex_lock(&lock);
-	other = find(t->digest, t->part);
-	if (other != NULL)
-		other->references++;
-	else
-		list_push_back(&all, &t->link);
-	pthread_mutex_unlock(&lock);
-	if (other == NULL)
-		return t;
-	free_trust(t);
-	return other;
-}
-
 /* Those of a system take a tenth of a second: never with the lock, which control needs. */
 struct tls_trust *tls_trust_make(const char *text, size_t len, bool part, char why[TLS_TRUST_WHY_MAX])
 {
-	uint8_t digest[32];
-	struct tls_trust *t;
+	struct trust_key key = {.part = part};
+	struct tls_trust *t, *made;
 	X509_STORE *store;
 
 	check(len < INT32_MAX);
-	if (EVP_Digest(text, len, digest, NULL, EVP_sha256(), NULL) != 1) {
+	if (EVP_Digest(text, len, key.digest, NULL, EVP_sha256(), NULL) != 1) {
 		(void)snprintf(why, TLS_TRUST_WHY_MAX, "%s", pem_error());
 		return NULL;
 	}
-	t = hold_found(digest, part);
+	t = trust_of(shared_find(&trusts, &key));
 	if (t != NULL)
 		return t;
 	store = make_store(text, len, part, why);
 	if (store == NULL)
 		return NULL;
-	t = new_trust(digest, part, store);
-	if (t != NULL)
-		return publish(t);
-	X509_STORE_free(store);
-	(void)snprintf(why, TLS_TRUST_WHY_MAX, "out of memory");
-	return NULL;
+	made = calloc(1, sizeof(*made));
+	if (made == NULL) {
+		X509_STORE_free(store);
+		(void)snprintf(why, TLS_TRUST_WHY_MAX, "out of memory");
+		return NULL;
+	}
+	made->key = key;
+	made->store = store;
+	t = trust_of(shared_publish(&trusts, &made->shared, &key));
+	if (t != made)
+		free_trust(made); /* somebody else was faster */
+	return t;
 }
 
 struct tls_trust *tls_trust_hold(struct tls_trust *t)
 {
-	if (t == NULL)
-		return NULL;
-	pthread_mutex_lock(&lock);
-	check(t->references > 0);
-	t->references++;
-	pthread_mutex_unlock(&lock);
+	if (t != NULL)
+		shared_hold(&trusts, &t->shared);
 	return t;
 }
 
 void tls_trust_drop(struct tls_trust *t)
 {
-	bool last;
-
-	if (t == NULL)
-		return;
-	pthread_mutex_lock(&lock);
-	check(t->references > 0);
-	last = --t->references == 0;
-	if (last)
-		list_remove(&t->link);
-	pthread_mutex_unlock(&lock);
-	if (last)
+	if (t != NULL && shared_drop(&trusts, &t->shared))
 		free_trust(t);
 }
 
