@@ -8,12 +8,7 @@
 
 #include <string.h>
 
-static bool same_text(const char *a, const char *b)
-{
-	if (a == NULL || b == NULL)
-		return a == b;
-	return strcmp(a, b) == 0;
-}
+#include "weir/base/same_text.h"
 
 /* same_TYPE() for each structure of the table. Numbers are compared with '^', which does not compile for a
  * pointer: a pointer needs a row that says what it points to. */

@@ -6,10 +6,10 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "weir/base/check.h"
 #include "weir/base/log.h"
+#include "weir/base/same_text.h"
 #include "weir/net/addr_reach.h"
 #include "weir/net/sock_change.h"
 #include "parts.h"
@@ -23,11 +23,6 @@ struct endpoint_options {
 };
 
 /* ---- what it can be used for ---- */
-
-static bool same_text(const char *a, const char *b)
-{
-	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
-}
 
 /* Whom it hears, apart from its address: set before bind(2). */
 static bool hears_same(const struct config_bind *a, const struct config_bind *b)

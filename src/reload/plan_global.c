@@ -10,6 +10,7 @@
 
 #include "plan_parts.h"
 #include "weir/base/check.h"
+#include "weir/base/same_text.h"
 #include "weir/config/same.h"
 
 /* ---- targets of the log ---- */
@@ -97,14 +98,9 @@ static bool is_same_networks(const struct config_networks *a, const struct confi
 	return true;
 }
 
-static bool is_same_text(const char *a, const char *b)
-{
-	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
-}
-
 static bool is_same_auth(const struct config_auth *a, const struct config_auth *b)
 {
-	if (a->count != b->count || !is_same_text(a->file, b->file))
+	if (a->count != b->count || !same_text(a->file, b->file))
 		return false;
 	for (size_t i = 0; i < a->count; i++)
 		if (strcmp(a->list[i].name, b->list[i].name) != 0 ||
@@ -132,7 +128,7 @@ static bool is_same_number(int64_t a, int64_t b)
 
 /* By the type of the member. */
 #define IS_SAME(a, b, member)                                                                                \
-	_Generic((a)->member, char *: is_same_text, default: is_same_number)((a)->member, (b)->member)
+	_Generic((a)->member, char *: same_text, default: is_same_number)((a)->member, (b)->member)
 
 static bool is_affinity_same(const struct config_global *a, const struct config_global *b)
 {

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "weir/base/check.h"
+#include "weir/base/same_text.h"
 #include "weir/config/bind_range.h"
 #include "proxy_view.h"
 #include "setting.h"
@@ -73,11 +74,6 @@ static int print_value(struct value *v, const struct option *o, const void *base
 	return value_close(v);
 }
 
-static bool is_same_text(const char *a, const char *b)
-{
-	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
-}
-
 /* Most options are numbers that are the same, so that nothing has to be printed. */
 static bool is_same_number(const struct option *o, const void *a, const void *b)
 {
@@ -95,7 +91,7 @@ static int diff_option(const struct config_diff *to, const struct option *o, con
 	err = print_value(&before, o, a);
 	if (!err)
 		err = print_value(&after, o, b);
-	if (!err && !is_same_text(before.text, after.text))
+	if (!err && !same_text(before.text, after.text))
 		report(to, o->key, &before, &after);
 	free(before.text);
 	free(after.text);
@@ -433,7 +429,7 @@ int config_diff_frontend(const struct config_front *before, const struct config_
 static void diff_trust(const struct config_diff *to, const struct config_check *a,
 		       const struct config_check *b)
 {
-	if (a->trust == b->trust || a->verify != b->verify || !is_same_text(a->ca_file, b->ca_file))
+	if (a->trust == b->trust || a->verify != b->verify || !same_text(a->ca_file, b->ca_file))
 		return;
 	to->differs(to->arg, "verify", a->ca_file != NULL ? a->ca_file : "system", "other certificates");
 }

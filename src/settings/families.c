@@ -6,8 +6,8 @@
  * such lines gets one family here, before validation looks for addresses used twice. Main thread.
  */
 #include <netinet/in.h>
-#include <string.h>
 
+#include "weir/base/same_text.h"
 #include "weir/config/bind_range.h"
 #include "build.h"
 
@@ -27,18 +27,11 @@ static bool takes_all_of_six(const struct config_bind *b)
 	       IN6_IS_ADDR_UNSPECIFIED(&b->addr.addr.in6.sin6_addr);
 }
 
-static bool same_interface(const struct config_bind *a, const struct config_bind *b)
-{
-	if (a->interface == NULL || b->interface == NULL)
-		return a->interface == b->interface;
-	return strcmp(a->interface, b->interface) == 0;
-}
-
 static bool is_pair(const struct config_bind *four, const struct config_bind *six)
 {
 	return takes_all_of_four(four) && takes_all_of_six(six) && four->addr.port != 0 &&
 	       four->addr.port == six->addr.port && four->addr.last_port == six->addr.last_port &&
-	       same_interface(four, six);
+	       same_text(four->interface, six->interface);
 }
 
 static void split(struct config_bind *four, struct config_bind *six)
