@@ -441,10 +441,17 @@ def test_process_1_reaps_what_is_left_to_it(scripts, folder):
     program = scripts.write("chk", "for n in 1 2 3 4 5; do setsid sh -c 'exit 1' & setsid sleep 0.05 & done; "
                             "wait; (setsid sleep 0.1 &); echo fine")
     config = os.path.join(folder, "one.ini")
-    with open(config, "w", encoding="utf-8") as f:
-        f.write(f"[global]\nadmin-socket = unix:{folder}/admin mode=666\nlog = stderr\n{ALLOW}\n" +
-                listen(["a = 127.0.0.1:9"], f"check = exec {program}", f"check-interval = {ms(50)}",
-                       f"check-timeout = {ms(4000)}"))
+
+    def write(allow, check):
+        with open(config, "w", encoding="utf-8") as f:
+            f.write(f"[global]\nadmin-socket = unix:{folder}/admin mode=666\nlog = stderr\n{allow}\n" +
+                    listen(["a = 127.0.0.1:9"], check, f"check-interval = {ms(50)}",
+                           f"check-timeout = {ms(4000)}"))
+
+    def control(*words):
+        return subprocess.run([daemons.BINARY, "ctl", "-s", f"{folder}/admin", *words], capture_output=True,
+                              text=True, check=False, timeout=PATIENCE).stdout
+    write(ALLOW, f"check = exec {program}")
     log = os.path.join(folder, "one.log")
     with open(log, "wb") as out:
         outer = subprocess.Popen(["unshare", "--pid", "--fork", "--kill-child", daemons.BINARY, "-f", config],
@@ -455,16 +462,23 @@ def test_process_1_reaps_what_is_left_to_it(scripts, folder):
         pid = wait_until(inner, "the daemon starts")
 
         def runs():
-            done = subprocess.run([daemons.BINARY, "ctl", "-s", f"{folder}/admin", "show", "stat"],
-                                  capture_output=True, text=True, check=False, timeout=PATIENCE)
-            return "PROCOK" in done.stdout
-        wait_until(runs, lambda: open(log, encoding="utf-8").read())
-        end = time.monotonic() + 1.0
-        while time.monotonic() < end:
-            assert sum(s == "Z" for s in children(pid).values()) < 20
-            time.sleep(0.02)
-        subprocess.run([daemons.BINARY, "ctl", "-s", f"{folder}/admin", "set", "server", "l/a", "state",
-                        "maint"], check=True, capture_output=True, timeout=PATIENCE)
+            return "PROCOK" in control("show", "stat")
+
+        def reaps():
+            wait_until(runs, lambda: open(log, encoding="utf-8").read())
+            end = time.monotonic() + 1.0
+            while time.monotonic() < end:
+                assert sum(s == "Z" for s in children(pid).values()) < 20
+                time.sleep(0.02)
+        reaps()
+        # No program is allowed any more, and then they are again.
+        write(USER, "check = tcp")
+        assert "reloaded" in control("reload")
+        wait_until(lambda: not runs() and not children(pid), lambda: children(pid))
+        write(ALLOW, f"check = exec {program}")
+        assert "reloaded" in control("reload")
+        reaps()
+        control("set", "server", "l/a", "state", "maint")
         wait_until(lambda: not children(pid), lambda: children(pid))
     finally:
         outer.kill()

@@ -110,6 +110,8 @@ def test_explain_knows_what_a_client_speaks(weir, peers):
     daemon, _ = start(weir, peers)
     for words, backend in (("proto=ssh", "ssh"), ("proto=http", "web"), ("proto=other", "odd"),
                            ("proto=tls", "secure"), ("sni=www.example.com", "named"), ("sni=none", "secure"),
+                           (f"port={daemon.address('f').port} sni=www.example.com alpn=h2 proto=tls",
+                            "named"),
                            ("", "rest")):
         said = daemon.ask(f"explain listener=f client=127.0.0.1 {words}")
         assert f"the client goes to {backend}/a" in said, (words, said)
