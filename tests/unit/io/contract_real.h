@@ -81,6 +81,9 @@ static int listen_tcp(struct addr *a, int backlog)
 	a->in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	a->len = sizeof(a->in);
 	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_OOBINLINE, &one, sizeof(one)), 0);
+	/* Accepted sockets inherit it. BBR sends by a timer, so that a full send queue gets room later; Reno
+	 * is in every kernel. An emulator may refuse. */
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "reno", 4);
 	assert_int_equal(bind(fd, &a->sa, a->len), 0);
 	assert_int_equal(getsockname(fd, &a->sa, &a->len), 0);
 	if (backlog > 0)
