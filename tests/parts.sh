@@ -13,19 +13,30 @@ seconds_since() {
     echo "$1 $(date +%s%N)" | awk '{ printf "%.1f", ($2 - $1) / 1e9 }'
 }
 
-# run_part LOG COMMAND... runs one part and leaves in LOG.result: its exit code, the seconds it took and its
-# counts. They come from the last line of its output that reads `N passed, N failed...`; without such a line,
-# it counts as nothing on success and as one failure otherwise.
+# Reads what `times` printed: the processor time of the commands that the shell, and they, have waited for.
+cpu_seconds() {
+    awk 'NR == 2 { split($1 "m" $2, t, /[ms]+/); printf "%.1f", 60 * (t[1] + t[3]) + t[2] + t[4] }' "$1"
+}
+
+# run_part LOG COMMAND... runs one part and leaves in LOG.result: its exit code, the seconds it took, its
+# seconds of processor time and its counts. They come from the last line of its output that reads
+# `N passed, N failed...`; without such a line, it counts as nothing on success and as one failure otherwise.
 run_part() {
     log=$logs/$1.log
     result=$logs/$1.result
     shift
+    times >"$result.times" # in this shell: a subshell would tell its own
+    before=$(cpu_seconds "$result.times")
     start=$(date +%s%N)
     "$@" >"$log" 2>&1 </dev/null
     code=$?
+    took=$(seconds_since "$start")
+    times >"$result.times"
+    cpu=$(cpu_seconds "$result.times" | awk -v before="$before" '{ printf "%.0f", $1 - before }')
+    rm "$result.times"
     counts=$(grep -E '^[0-9]+ passed, [0-9]+ failed(, [0-9]+ skipped)?$' "$log" | tail -n 1 |
         tr -cs '0-9\n' ' ')
-    echo "$code $(seconds_since "$start") $counts" >"$result.new"
+    echo "$code $took $cpu $counts" >"$result.new"
     mv "$result.new" "$result"
     return $code
 }
@@ -34,7 +45,7 @@ run_part() {
 report() {
     log=$logs/$2.log
     passed=0 failed=0 skipped=0
-    read -r code seconds counts <"$logs/$2.result"
+    read -r code seconds cpu counts <"$logs/$2.result"
     # shellcheck disable=SC2086  # numbers
     set -- "$1" ${counts:-0 0 0}
     passed=$2 failed=$3 skipped=${4:-0}
@@ -44,7 +55,7 @@ report() {
     total_skipped=$((total_skipped + skipped))
     word=ok
     [ "$failed" = 0 ] || word=FAILED
-    printf '%-7s %-44s %7s s' "$word" "$1" "$seconds"
+    printf '%-7s %-44s %7s s %4s cpu' "$word" "$1" "$seconds" "$cpu"
     [ $((passed + failed + skipped)) = 0 ] || printf '  %s passed, %s failed' "$passed" "$failed"
     [ "$skipped" = 0 ] || printf ', %s skipped' "$skipped"
     printf '\n'
@@ -94,7 +105,7 @@ collect() {
     until [ -e "$logs/$2.result" ]; do
         if [ -e "$logs/beside.end" ] && [ ! -e "$logs/$2.result" ]; then
             cp "$logs/beside.log" "$logs/$2.log"
-            echo "1 $(seconds_since "$beside_start")" >"$logs/$2.result"
+            echo "1 $(seconds_since "$beside_start") 0" >"$logs/$2.result"
         fi
         sleep 0.1
     done
