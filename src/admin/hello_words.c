@@ -63,14 +63,14 @@ static unsigned proto_of(const struct hello_words *h)
 /* Without sniffing, only a PROXY header may name a server. */
 static bool is_of_header(const struct config_frontend *rules, const struct endpoint *ep)
 {
-	return rules->sniff.kind == CONFIG_SNIFF_OFF &&
+	return !config_sniffs_tls(&rules->sniff) &&
 	       ep->config->accept_proxy != CONFIG_ACCEPT_PROXY_OFF && rules_use_names(rules);
 }
 
 struct rules_hello hello_words_known(const struct hello_words *h, const struct config_frontend *rules,
 				     const struct endpoint *ep)
 {
-	const bool sniffs = rules->sniff.kind != CONFIG_SNIFF_OFF;
+	const bool sniffs = config_sniffs_tls(&rules->sniff);
 	const unsigned proto = rules->sniff.kind == CONFIG_SNIFF_AUTO ? proto_of(h) : 0;
 
 	if (!h->given || !(sniffs || is_of_header(rules, ep)))
@@ -98,7 +98,10 @@ static void explain_names(const struct hello_words *h, const struct admin_call *
 bool hello_words_explain(const struct hello_words *h, const struct admin_call *c,
 			 const struct config_frontend *rules, const struct endpoint *ep)
 {
-	if (rules->sniff.kind == CONFIG_SNIFF_OFF) {
+	if (rules->sniff.kind == CONFIG_SNIFF_RDP)
+		steps_add(c, "sniff", "an RDP request without a cookie: with one, 'persist' may choose "
+			  "the server");
+	if (!config_sniffs_tls(&rules->sniff)) {
 		explain_names(h, c, rules, ep);
 		return true;
 	}

@@ -166,6 +166,7 @@ void roster_free(struct roster *r)
 	free(r->by_key);
 	free(r->maglev);
 	free(r->ring);
+	free(r->homes);
 	free(r);
 }
 
@@ -178,8 +179,9 @@ struct roster *roster_alloc(const struct roster_room *room)
 	r->room = *room;
 	r->by_place = calloc(room->servers + 1, sizeof(*r->by_place));
 	r->by_key = calloc(room->servers + 1, sizeof(*r->by_key));
+	r->homes = calloc(room->servers + 1, sizeof(*r->homes));
 	r->scratch = calloc(1, sizeof(*r->scratch));
-	if (r->by_place == NULL || r->by_key == NULL || r->scratch == NULL ||
+	if (r->by_place == NULL || r->by_key == NULL || r->homes == NULL || r->scratch == NULL ||
 	    roster_scratch_init(r->scratch, room) != 0) {
 		roster_free(r);
 		return NULL;
@@ -195,6 +197,8 @@ void roster_fill(struct roster *r, const struct backend *b, uint64_t number)
 	add_members(r, b);
 	sort_by_key(r);
 	make_table(r, b);
+	if (b->config->persist != CONFIG_PERSIST_OFF)
+		roster_make_homes(r, b);
 	r->checksum = checksum_of(r);
 	scratch_free(r);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * roster_parts.h - what roster.c needs from roster_tables.c; included only by these. Control thread.
+ * roster_parts.h - what roster.c needs from roster_tables.c and roster_homes.c; included only by these.
+ * Control thread.
  */
 #ifndef WEIR_BALANCE_ROSTER_PARTS_H
 #define WEIR_BALANCE_ROSTER_PARTS_H
@@ -24,5 +25,7 @@ size_t roster_points_max(size_t full_points, size_t servers);
 /* Each builds its table from r->by_key, which is complete and not empty; takes it from `s`. */
 void roster_make_ring(struct roster *r, const struct backend *b, struct roster_scratch *s);
 void roster_make_maglev(struct roster *r, struct roster_scratch *s);
+/* Finds the servers that clients may come back to, by address. */
+void roster_make_homes(struct roster *r, const struct backend *b);
 
 #endif

@@ -40,6 +40,7 @@ struct before {
 	uint64_t key;
 	int64_t slow_since_ns;
 	int64_t slow_at_ns;
+	bool roster_has_address; /* by which clients come back to it */
 };
 
 static enum server_state present_state(const struct server *s)
@@ -243,7 +244,7 @@ static void move_slow_start(struct server *s, enum server_state from, enum serve
 static bool needs_roster(const struct server *s, const struct before *b)
 {
 	return atomic_load_explicit(&s->eweight, memory_order_relaxed) != b->eweight || s->key != b->key ||
-	       server_admin_now(s) != b->admin_now || s->leaves != b->leaves;
+	       server_admin_now(s) != b->admin_now || s->leaves != b->leaves || b->roster_has_address;
 }
 
 /* `before`: how many servers of the backend were usable. */
@@ -343,7 +344,7 @@ int server_set_agent(struct server *s, const struct server_agent *agent, const c
 
 int server_move_to(struct server *s, const struct addr *a, const char *cause)
 {
-	const struct before b = remember(s);
+	struct before b = remember(s);
 	struct server_settings *previous = server_settings_of_now(s);
 	struct server_settings *next = server_settings_hold(s, s->config, a);
 	int err;
@@ -353,6 +354,7 @@ int server_move_to(struct server *s, const struct addr *a, const char *cause)
 	version_hold(&previous->version);
 	server_settings_publish(next); /* before the state: a thread that sees it up also sees an address */
 	s->key = server_key_of(s);
+	b.roster_has_address = s->owner->config->persist != CONFIG_PERSIST_OFF;
 	err = update(s, &b, cause, clock_mono_ns());
 	if (err)
 		server_settings_publish(previous);

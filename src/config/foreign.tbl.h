@@ -59,6 +59,11 @@ FOREIGN("tcp-request content accept if {src}",
         "see 'allow-from' and 'deny-from': with 'allow-from' nobody else may connect")
 FOREIGN("tcp-request content accept unless {src}",
         "see 'allow-from' and 'deny-from': with 'allow-from' nobody else may connect")
+FOREIGN("tcp-request content accept if RDP_COOKIE", "write 'sniff = rdp', and 'persist = rdp' in the backend")
+FOREIGN("tcp-request content accept if { req_rdp_cookie*",
+        "write 'sniff = rdp', and 'persist = rdp' in the backend")
+FOREIGN("tcp-request content accept if { req.rdp_cookie*",
+        "write 'sniff = rdp', and 'persist = rdp' in the backend")
 FOREIGN("tcp-request content reject if {src}", "write 'deny-from = NETWORK'")
 FOREIGN("tcp-request content reject unless {src}", "write 'allow-from = NETWORK': nobody else may connect")
 FOREIGN("tcp-request connection expect-proxy", "write 'accept-proxy' on the bind line")
@@ -204,7 +209,6 @@ FOREIGN("enabled", "leave this line out")
 FOREIGN("disabled", "comment the section out, with '#' before each of its lines")
 FOREIGN("force-persist", "leave this line out")
 FOREIGN("ignore-persist", "leave this line out")
-FOREIGN("persist", "leave this line out; what is lost: a client may get another server each time it comes")
 FOREIGN("grace", "write 'shutdown-delay' in [global]")
 FOREIGN("backlog", "write 'backlog=N' on the bind line")
 FOREIGN("transparent", "write 'transparent' on the bind line")

@@ -207,6 +207,12 @@ static struct word take_word(struct arena *a, const struct option *o, const stru
 	return strchr(w.text, '=') != NULL ? with_unit(a, word, &w, strcspn(w.text, "=") + 1) : w;
 }
 
+/* "persist rdp-cookie", also with "(msts)". */
+static bool is_rdp_cookie(const struct option *o, const char *text)
+{
+	return strcmp(o->key, "persist") == 0 && strncmp(text, "rdp-cookie", strlen("rdp-cookie")) == 0;
+}
+
 void habit_join_words(struct diag *d, const struct option *o, struct words *words)
 {
 	struct arena *a = d->arena;
@@ -217,6 +223,8 @@ void habit_join_words(struct diag *d, const struct option *o, struct words *word
 	if (is_check_of_words(o, words))
 		insert_tcp(a, words);
 	words->list[0] = with_unit(a, o, &words->list[0], 0);
+	if (is_rdp_cookie(o, words->list[0].text))
+		words->list[0] = word_made(a, words->list[0].at, "rdp");
 	for (size_t i = kept; i < words->count; i++) {
 		struct word w = take_word(a, o, words, &i);
 

@@ -18,6 +18,7 @@
 #include "comeback.h"
 #include "extra.h"
 #include "fallback.h"
+#include "persist.h"
 #include "queueing.h"
 #include "session.h"
 #include "session_deadline.h"
@@ -49,6 +50,26 @@ static bool is_waited_for(const struct session *s, const struct server *server)
 {
 	return unlikely(queue_is_waiting(s->back->backend)) ||
 	       unlikely(atomic_load_explicit(&server->queued, memory_order_relaxed) > 0);
+}
+
+/* The server that the client wants to come back to: a place at it, or a wait in its queue (PICK_FULL).
+ * PICK_NONE: it has none, or that one is not usable, or it is full and has no queue because it drains. */
+static enum pick take_home(struct session *s, struct server **out)
+{
+	struct server *home = likely(s->extra == NULL) ? NULL : persist_home(s);
+
+	*out = home;
+	if (likely(home == NULL))
+		return PICK_NONE;
+	check(!s->server_counted);
+	if (!atomic_load_explicit(&home->in_roster, memory_order_relaxed)) {
+		if (!server_enter(home))
+			return PICK_NONE;
+	} else if (is_waited_for(s, home) || !server_enter(home)) {
+		return PICK_FULL;
+	}
+	atomic_fetch_add_explicit(&home->chosen_total, 1, memory_order_relaxed);
+	return PICK_SERVER;
 }
 
 /* Chooses a server and takes a place at it, unless the session must wait behind others. */
@@ -146,12 +167,16 @@ static bool no_server(struct session *s)
 /* One round of choosing. True: another one is to follow, probably in another backend. */
 static bool take(struct session *s, const struct server *avoid, struct server **out)
 {
+	enum pick pick = take_home(s, out);
 	bool again = false;
 
-	*out = comeback_take(s, avoid);
-	if (unlikely(*out != NULL))
-		return false;
-	switch (choose_server(s, avoid, out)) {
+	if (likely(pick == PICK_NONE)) {
+		*out = comeback_take(s, avoid);
+		if (unlikely(*out != NULL))
+			return false;
+		pick = choose_server(s, avoid, out);
+	}
+	switch (pick) {
 	case PICK_SERVER:
 		return false;
 	case PICK_FULL:

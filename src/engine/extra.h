@@ -19,6 +19,7 @@
 #include "weir/net/client_hello.h"
 #include "weir/net/opening.h"
 #include "weir/net/proxy.h"
+#include "weir/net/rdp_request.h"
 #include "weir/net/source_table.h"
 #include "session_name.h"
 
@@ -57,8 +58,12 @@ struct session_extra {
 	struct ported_addr *to;  /* owns; NULL unless it connects */
 	struct buf *head;        /* preface.c; owns: an incomplete preface */
 	/* sniff.c */
-	struct client_hello_reader hello;
+	union {
+		struct client_hello_reader hello;
+		struct rdp_reader rdp;
+	};
 	struct opening_reader opening;
+	struct rdp_cookie home;  /* where it wants to come back to: persist.c; port 0 = nowhere */
 	bool sniffed_late;       /* the timeout is over: what has arrived must do */
 	struct session_name name;
 	/* proxy_preface.c, greeting.c */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * sniff.c - the client's TLS hello, which says where it wants to go: what is not one, what comes too late.
- * With `sniff = auto` also which other protocol the client speaks.
+ * With `sniff = auto` also which other protocol the client speaks, and with `sniff = rdp` its RDP request
+ * instead, whose cookie names a server.
  *
- * preface.c collects its bytes, which all go on to the server; net/client_hello.h describes them. Only a
- * client that is silent, or stops within its hello, waits for the timeout. A worker's thread.
+ * preface.c collects its bytes, which all go on to the server; net/client_hello.h and net/rdp_request.h
+ * describe them. Only a client that is silent, or stops within its hello, waits for the timeout. A worker's
+ * thread.
  */
 #include "sniff.h"
 
@@ -13,6 +15,7 @@
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
 #include "weir/net/client_hello.h"
+#include "weir/net/rdp_request.h"
 #include "admission.h"
 #include "connect.h"
 #include "extra.h"
@@ -28,17 +31,19 @@ static const struct config_sniff *sniff_config(const struct session *s)
 	return &s->entry->front->config->sniff;
 }
 
+static enum preface_step refuse(struct session *s, enum close_reason why)
+{
+	session_close(s, why);
+	return PREFACE_CLOSED;
+}
+
 /* `hello` is NULL for what is not TLS; `proto` is one of enum config_proto, 0 of a silent client. */
 static enum preface_step decide(struct session *s, const struct client_hello *hello, unsigned proto)
 {
-	if (hello == NULL && sniff_config(s)->required) {
-		session_close(s, CLOSE_SNIFF_NOT_TLS);
-		return PREFACE_CLOSED;
-	}
-	if (hello != NULL && !session_name_take_hello(s, hello)) {
-		session_close(s, CLOSE_NO_RESOURCE);
-		return PREFACE_CLOSED;
-	}
+	if (hello == NULL && sniff_config(s)->required)
+		return refuse(s, CLOSE_SNIFF_NOT_TLS);
+	if (hello != NULL && !session_name_take_hello(s, hello))
+		return refuse(s, CLOSE_NO_RESOURCE);
 	if (!admission_choose_backend(s, hello, sniff_config(s)->kind == CONFIG_SNIFF_AUTO ? proto : 0))
 		return PREFACE_CLOSED;
 	return PREFACE_WHOLE;
@@ -81,6 +86,39 @@ static enum preface_step look_at_hello(struct session *s, const uint8_t *bytes, 
 	return look_at_text(s, bytes, len, over);
 }
 
+/* `is_rdp`: a request came. */
+static enum preface_step decide_rdp(struct session *s, bool is_rdp)
+{
+	if (!is_rdp && sniff_config(s)->required)
+		return refuse(s, CLOSE_SNIFF_NOT_RDP);
+	return admission_choose_backend(s, NULL, 0) ? PREFACE_WHOLE : PREFACE_CLOSED;
+}
+
+static enum preface_step look_at_rdp(struct session *s, const uint8_t *bytes, size_t len, uint32_t *used)
+{
+	const bool over = len >= CLIENT_HELLO_MAX || s->extra->sniffed_late; /* as in look_at_hello() */
+
+	(void)used; /* all of it goes on to the server */
+	switch (rdp_request_read(&s->extra->rdp, bytes, len, &s->extra->home)) {
+	case RDP_REQUEST_MORE:
+		return over ? decide_rdp(s, false) : PREFACE_MORE;
+	case RDP_REQUEST_COOKIE:
+	case RDP_REQUEST_PLAIN:
+		return decide_rdp(s, true);
+	case RDP_REQUEST_NOT:
+		break;
+	}
+	return decide_rdp(s, false);
+}
+
+/* Nothing more comes that would complete it. */
+static enum preface_step decide_incomplete(struct session *s)
+{
+	if (sniff_config(s)->kind == CONFIG_SNIFF_RDP)
+		return decide_rdp(s, false);
+	return decide(s, NULL, s->extra->head != NULL ? CONFIG_PROTO_OTHER : 0);
+}
+
 /* The client has ended its side, or its read was cancelled by sniff_late(): what it has sent must do. One
  * that has sent nothing may still want to hear what the server says. */
 static enum preface_step client_ended(struct session *s, int result)
@@ -91,9 +129,8 @@ static enum preface_step client_ended(struct session *s, int result)
 		return PREFACE_CLOSED;
 	}
 	if (result == 0 || (result == -ECANCELED && s->extra->sniffed_late))
-		return decide(s, NULL, s->extra->head != NULL ? CONFIG_PROTO_OTHER : 0);
-	session_close(s, CLOSE_CLIENT_GONE);
-	return PREFACE_CLOSED;
+		return decide_incomplete(s);
+	return refuse(s, CLOSE_CLIENT_GONE);
 }
 
 static void read_done(struct io_op *op, int result);
@@ -111,6 +148,21 @@ static void read_done(struct io_op *op, int result)
 	preface_read_done(op, result, &hello_kind);
 }
 
+static void read_rdp_done(struct io_op *op, int result);
+
+static const struct preface_kind rdp_kind = {
+	.state = SESSION_SNIFFING,
+	.look = look_at_rdp,
+	.ended = client_ended,
+	.read_done = read_rdp_done,
+	.go_on = connect_begin,
+};
+
+static void read_rdp_done(struct io_op *op, int result)
+{
+	preface_read_done(op, result, &rdp_kind);
+}
+
 static int64_t timeout_ns(const struct session *s)
 {
 	const int64_t own_ns = sniff_config(s)->timeout_ns;
@@ -123,6 +175,11 @@ void sniff_begin(struct session *s)
 	check(s->entry->front->sniffs);
 	if (session_extra(s) == NULL) {
 		session_close(s, CLOSE_NO_RESOURCE);
+		return;
+	}
+	if (sniff_config(s)->kind == CONFIG_SNIFF_RDP) {
+		rdp_request_begin(&s->extra->rdp);
+		preface_begin(s, &rdp_kind, timeout_ns(s));
 		return;
 	}
 	client_hello_begin(&s->extra->hello);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * sniff.h - the client's TLS hello, which says where it wants to go. A worker's thread.
+ * sniff.h - the client's TLS hello or RDP request, which says where it wants to go. A worker's thread.
  */
 #ifndef WEIR_ENGINE_SNIFF_H
 #define WEIR_ENGINE_SNIFF_H

@@ -62,7 +62,7 @@ static bool has_protocol(const struct config_route *r, const struct rules_hello 
 
 bool rules_use_names(const struct config_frontend *c)
 {
-	bool uses = c->sniff.kind != CONFIG_SNIFF_OFF;
+	bool uses = config_sniffs_tls(&c->sniff);
 
 	for (size_t i = 0; i < c->route_count; i++)
 		uses = uses || config_route_has_sni(&c->routes[i]) || c->routes[i].alpn_count > 0;

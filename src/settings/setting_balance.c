@@ -45,7 +45,8 @@ static bool report_foreign(const struct setting *s, const struct word *w)
 		{"uri", "weir does not read HTTP: write source or leastconn"},
 		{"url_param", "weir does not read HTTP: write source or leastconn"},
 		{"hdr", "weir does not read HTTP: write source or leastconn"},
-		{"rdp-cookie", "weir does not read cookies: write source"},
+		{"rdp-cookie", "write 'persist = rdp', and 'sniff = rdp' in its frontends: other clients are "
+			       "balanced"},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {

@@ -19,6 +19,7 @@ static const char *const kind_words[] = {
 	[CONFIG_SNIFF_OFF] = "off",
 	[CONFIG_SNIFF_TLS] = "tls",
 	[CONFIG_SNIFF_AUTO] = "auto",
+	[CONFIG_SNIFF_RDP] = "rdp",
 };
 
 int setting_parse_sniff(const struct setting *s, void *field)
@@ -31,7 +32,8 @@ int setting_parse_sniff(const struct setting *s, void *field)
 	while (sniff.kind < ARRAY_LEN(kind_words) && strcmp(w->text, kind_words[sniff.kind]) != 0)
 		sniff.kind++;
 	if (sniff.kind == ARRAY_LEN(kind_words)) {
-		diag_error(s->diag, DIAG_BAD_VALUE, w->at, "'%s' is not 'tls', 'auto' or 'off'", w->text);
+		diag_error(s->diag, DIAG_BAD_VALUE, w->at, "'%s' is not 'tls', 'auto', 'rdp' or 'off'",
+			   w->text);
 		diag_hint(s->diag, "for example: %s", s->option->example);
 		return -EINVAL;
 	}

@@ -338,6 +338,7 @@ void build_validate(struct build *b)
 			validate_backend(b, p);
 	}
 	build_validate_fallbacks(b);
+	build_validate_persist(b);
 	for (size_t i = 0; i < b->proxy_count; i++) {
 		if (b->proxies[i].duplicate)
 			continue;

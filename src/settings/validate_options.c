@@ -129,6 +129,10 @@ static void validate_front(struct build *b, struct proxy *p)
 	if (binds_known && !any_proxy_bind(p))
 		no_effect(b, p, "trusted", "no bind line has 'accept-proxy'",
 			  "write for example: bind = :443 accept-proxy");
+	if (p->set.sniff.kind == CONFIG_SNIFF_RDP && !p->set.sniff.required && b->diag->errors == 0 &&
+	    !build_leads_to_persist(b, p))
+		no_effect(b, p, "sniff", "no backend of this frontend has 'persist = rdp'",
+			  "add that to the backend; or 'required', which closes what is not RDP");
 	if (binds_known && !any_unix_bind(p))
 		no_effect(b, p, "allow-uid", "no bind line is a Unix socket",
 			  "over TCP the user is unknown: see 'allow-from'");

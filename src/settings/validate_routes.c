@@ -220,7 +220,7 @@ static bool can_know(const struct proxy *p, const struct route *route)
 	const bool only_hello = route->sni.none && !route->sni.any && !config_lists_names(&route->sni);
 
 	/* A failed line may have been the missing one. */
-	return !asks || p->set.sniff.kind != CONFIG_SNIFF_OFF || p->section->bad != 0 ||
+	return !asks || config_sniffs_tls(&p->set.sniff) || p->section->bad != 0 ||
 	       (!only_hello && trusts_headers(p));
 }
 

@@ -91,6 +91,13 @@ RULES = [
      "write 'allow-from = 10.0.0.0/8': nobody else may connect"),
     ("tcp-request connection expect-proxy layer4 if { src 10.0.0.0/8 ::1 }",
      "write 'accept-proxy=optional' on the bind line, and 'trusted = 10.0.0.0/8 ::1'"),
+    ("persist rdp-cookie", "write 'persist = rdp' + add to [listen x]: sniff = rdp"),
+    ("persist rdp-cookie(msts)", "write 'persist = rdp' + add to [listen x]: sniff = rdp"),
+    ("tcp-request content accept if RDP_COOKIE", "write 'sniff = rdp', and 'persist = rdp' in the backend"),
+    ("tcp-request content accept if { req_rdp_cookie(msts) -m found }",
+     "write 'sniff = rdp', and 'persist = rdp' in the backend"),
+    ("balance rdp-cookie", "write 'balance = source' + "
+     "write 'persist = rdp', and 'sniff = rdp' in its frontends: other clients are balanced"),
     ("tcp-request connection expect-proxy layer4", "write 'accept-proxy' on the bind line"),
     ("allow 10.1.1.0/16;", "write 'allow-from = 10.1.0.0/16'; 'deny-from' overrides it, "
      "whereas nginx uses the first match"),
@@ -293,6 +300,7 @@ def refused(path, quoted):
     server = "server first = 10.0.0.1:80"
     # Without a list of those who may, accept-proxy=optional is refused; the hint names it too.
     bind = ("trusted = 10.0.0.0/8\n" if text == "accept-proxy=optional" else "") + "bind = :80"
+    bind = ("sniff = rdp\n" if text == "persist = rdp" else "") + bind
     log, admin = "log = stderr", "admin-socket = unix:/run/x.sock"
     tries = []
     if users:

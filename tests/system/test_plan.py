@@ -148,7 +148,7 @@ BACK_ONLY = {"balance", "retries", "redispatch", "resolve-interval", "check", "c
              "check-down", "check-timeout", "check-rise", "check-fall", "observe", "on-marked-down", "drain",
              "allbackups", "panic", "maxqueue", "timeout-queue", "send-proxy", "timeout-connect",
              "timeout-server", "hold-nx", "hold-timeout", "hold-refused", "hold-other", "hold-obsolete",
-             "on-empty", "server-keepalive", "resolve-family"}
+             "on-empty", "server-keepalive", "resolve-family", "persist"}
 
 
 def differing(a, b, ignored=()):

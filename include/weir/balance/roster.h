@@ -6,7 +6,8 @@
  * Immutable. Control builds one per change, so that no worker ever builds a table, and frees it once no
  * worker can have it any more (base/retire.h): a worker uses the one it finds until the end of its turn. It
  * contains backup servers only if there is no other (all of them with allbackups, otherwise the first); with
- * `panic`, if no server is up, all that have an address and are not in maintenance. Any thread may read it.
+ * `panic`, if no server is up, all that have an address and are not in maintenance. With `persist`, it also
+ * has the servers that clients may come back to, by address. Any thread may read it.
  */
 #ifndef WEIR_BALANCE_ROSTER_H
 #define WEIR_BALANCE_ROSTER_H
@@ -43,6 +44,13 @@ struct ring_point {
 	uint32_t entry; /* index into by_key */
 };
 
+/* A server that clients may come back to, with the address that it had when the roster was made. */
+struct roster_home {
+	struct server *server; /* borrows */
+	uint32_t ip;           /* in network byte order */
+	uint16_t port;
+};
+
 /* What a roster needs memory for. */
 struct roster_room {
 	size_t servers;
@@ -61,6 +69,8 @@ struct roster {
 	uint32_t *maglev;              /* owns; ROSTER_MAGLEV_SLOTS indexes into by_key; NULL if not wanted */
 	struct ring_point *ring;       /* owns; sorted by hash; NULL if not wanted */
 	size_t ring_count;
+	struct roster_home *homes; /* owns; sorted by address; see roster_find_home() */
+	size_t home_count;         /* 0 unless the backend has `persist` */
 	/* Over the tables in which a hash is looked up, including keys and weights of the servers: two
 	 * machines with the same file agree, however its lines are ordered. Without hashing: over keys and
 	 * weights. */
@@ -85,6 +95,10 @@ struct roster *roster_alloc(const struct roster_room *room);
 bool roster_has_room(const struct roster *r, const struct roster_room *room);
 /* Makes it a roster of the servers of `b` as they are now. Cannot fail. Control thread. */
 void roster_fill(struct roster *r, const struct backend *b, uint64_t number);
+/* The server at this IPv4 address (network byte order) and port that clients may come back to; NULL = none.
+ * It is up or drains, so it need not be among those that may be chosen, and takes clients whatever its weight
+ * is; of several at one address, the first in the file. Any thread. */
+struct server *roster_find_home(const struct roster *r, uint32_t ip, uint16_t port);
 /* Frees one that no worker has; NULL is harmless. Control thread. */
 void roster_free(struct roster *r);
 /* Frees it once no worker can have it. Control thread. */

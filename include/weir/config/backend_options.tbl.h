@@ -22,6 +22,12 @@ OPTION("retries", BACK_D, BACK_D, OPT_COUNT, 0, "N", MADE_BACK(retries), "3", 0,
        "How many times a failed connect is retried.", "retries = 3")
 OPTION("redispatch", BACK_D, BACK_D, OPT_SWITCH, 0, "on | off", MADE_BACK(redispatch), "on", 0, 0,
        "Retry on another server.", "redispatch = on")
+OPTION("persist", BACK_D, BACK_D, OPT_CHOICE, 0, "off|rdp",
+       MADE_BACK_CHOICE(persist, CONFIG_PERSIST_OFF, CONFIG_PERSIST_RDP), "off", 0, 0,
+       "rdp = a client whose RDP request has a cookie (msts=) with the address and port of a server that is "
+       "up, or drains, goes to that server; others as 'balance' says. Each frontend that leads here needs "
+       "'sniff = rdp'.",
+       "persist = rdp")
 OPTION("resolve-interval", BACK_D, BACK_D, OPT_DURATION, OPT_HIDE_ZERO, "DURATION",
        MADE_BACK(resolve_interval_ns), NULL, 100 * NS_PER_MS, 86400 * NS_PER_SEC,
        "How often server names are looked up again, at most; if unset, as often as their TTL says (at least "
@@ -294,4 +300,4 @@ OPTION("timeout", IN_SNIFF, IN_SNIFF, OPT_DURATION, 0, "DURATION", FIELD_SNIFF(t
        "How long a client may stay silent, since the accept; if unset, timeout-handshake.",
        "sniff = tls timeout=1s")
 OPTION("required", IN_SNIFF, IN_SNIFF, OPT_FLAG, 0, "", FIELD_SNIFF(required), NULL, 0, 0,
-       "Close clients that do not speak TLS.", "sniff = tls required")
+       "Close clients that do not speak TLS, or RDP with 'sniff = rdp'.", "sniff = tls required")

@@ -17,6 +17,7 @@
 #include <sys/types.h>
 
 #include "weir/base/log.h"
+#include "weir/config/sniff.h"
 #include "weir/net/addr.h"
 #include "weir/net/host_set.h"
 #include "weir/net/netset.h"
@@ -95,14 +96,6 @@ enum config_balance {
 };
 /* How `source` maps a hash to a server: by the remainder of a division, or on a ring. */
 enum config_hash { CONFIG_HASH_MODULO, CONFIG_HASH_CONSISTENT };
-enum config_sniff_kind { CONFIG_SNIFF_OFF, CONFIG_SNIFF_TLS, CONFIG_SNIFF_AUTO };
-/* What clients speak, as bits; OTHER: they have sent something else. Of a silent client, none is set. */
-enum config_proto {
-	CONFIG_PROTO_TLS = 1 << 0,
-	CONFIG_PROTO_HTTP = 1 << 1,
-	CONFIG_PROTO_SSH = 1 << 2,
-	CONFIG_PROTO_OTHER = 1 << 3,
-};
 /* The part of a server that is hashed; never its position in the file. AUTO: the address of a member of a
  * set, whose name may pass to another address, and the name of any other server. */
 enum config_hash_key { CONFIG_HASH_KEY_AUTO, CONFIG_HASH_KEY_NAME, CONFIG_HASH_KEY_ADDRESS };
@@ -433,13 +426,6 @@ static inline bool config_route_has_sni(const struct config_route *r)
 {
 	return r->sni.any || r->sni.none || config_lists_names(&r->sni);
 }
-
-/* What clients send before they get a backend. */
-struct config_sniff {
-	enum config_sniff_kind kind;
-	int64_t timeout_ns; /* since the accept; -1 = timeout-handshake; 0 = no limit */
-	bool required;      /* clients that send something else are closed */
-};
 
 struct config_frontend {
 	char name[CONFIG_NAME_MAX];

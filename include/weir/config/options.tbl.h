@@ -180,10 +180,11 @@ OPTION("trusted", FRONT_D, FRONT_D, OPT_NETWORKS, OPT_REPEAT, "NETWORK... | @FIL
        "Networks that may send a PROXY header. If unset, anyone may, and TLVs are ignored unless they "
        "arrive over a Unix socket.",
        "trusted = 10.0.0.0/8")
-OPTION("sniff", FRONT_D, FRONT_D, OPT_SNIFF, 0, "off | tls | auto [timeout=] [required]", FIELD_PROXY(sniff),
-       "off", 0, 0,
+OPTION("sniff", FRONT_D, FRONT_D, OPT_SNIFF, 0, "off | tls | auto | rdp [timeout=] [required]",
+       FIELD_PROXY(sniff), "off", 0, 0,
        "Read the TLS ClientHello before choosing a backend, without terminating TLS; for 'sni' and 'alpn' of "
-       "use-backend. auto = also tell TLS, HTTP and SSH apart, for 'proto'.",
+       "use-backend. auto = also tell TLS, HTTP and SSH apart, for 'proto'. rdp = read the Connection "
+       "Request of RDP instead, for 'persist'.",
        "sniff = tls timeout=5s")
 OPTION("use-backend", FRONT, FRONT, OPT_ROUTE, OPT_NAMED | OPT_REPEAT,
        "[src=] [dst-port=] [sni=] [alpn=] [proto=]", NO_FIELD, NULL, 0, 0,
@@ -286,7 +287,7 @@ OPTION("on-removed", BOTH_D, BOTH_D, OPT_CHOICE, 0, "keep|close",
        "on-removed = close")
 OPTION("timeout-handshake", BOTH_D, FRONT_D, OPT_DURATION, 0, "DURATION",
        MADE_TIMEOUT(handshake_ns), "5s", 0, MAX_NS,
-       "How long a client may take to send its complete PROXY header, or its TLS hello (sniff).",
+       "How long a client may take to send its complete PROXY header, or what 'sniff' reads.",
        "timeout-handshake = 5s")
 
 /* Sockets */

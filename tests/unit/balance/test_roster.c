@@ -51,6 +51,97 @@ static void set_states(struct backend *b, const char *servers)
 	}
 }
 
+/* ---- who clients may come back to ---- */
+
+/* One letter a server: its name if clients may come back to it, '-' if not. */
+static void assert_homes(const char *servers, const char *expected)
+{
+	struct config_of_servers c;
+	struct backend *b;
+
+	configure(&c, servers);
+	c.backend.persist = CONFIG_PERSIST_RDP;
+	b = backend_by_hand(&c.config);
+	assert_non_null(b);
+	set_states(b, servers);
+	for (size_t i = 0; expected[i] != '\0'; i++) {
+		struct server *s =
+			roster_find_home(backend_roster(b), htonl(INADDR_LOOPBACK), (uint16_t)(1001 + i));
+
+		assert_ptr_equal(s, expected[i] != '-' ? b->servers[i] : NULL);
+	}
+	assert_null(roster_find_home(backend_roster(b), htonl(INADDR_LOOPBACK), 1000));
+	assert_null(roster_find_home(backend_roster(b), htonl(INADDR_LOOPBACK), 2000));
+	assert_null(roster_find_home(backend_roster(b), htonl(INADDR_LOOPBACK) + 1, 1001));
+	assert_null(roster_find_home(backend_roster(b), 0, 0));
+	backend_by_hand_free(b);
+}
+
+static void clients_may_come_back_to_what_is_up_or_drains(void **state)
+{
+	(void)state;
+	assert_homes("UUU", "abc");
+	assert_homes("UDMNmrRBubd", "a-----ghij-");
+	assert_homes("DDD", "---");
+	assert_homes("RRR", "abc");
+}
+
+static void without_persist_there_is_nobody_to_come_back_to(void **state)
+{
+	struct config_of_servers c;
+	struct backend *b;
+
+	(void)state;
+	configure(&c, "UU");
+	b = backend_by_hand(&c.config);
+	assert_non_null(b);
+	assert_int_equal(backend_roster(b)->home_count, 0);
+	assert_null(roster_find_home(backend_roster(b), htonl(INADDR_LOOPBACK), 1001));
+	backend_by_hand_free(b);
+}
+
+/* Its key is that of its name, so that no other table needs a roster for it. */
+static void a_server_that_moves_is_found_at_its_new_address(void **state)
+{
+	const uint32_t ip = htonl(INADDR_LOOPBACK);
+	struct config_of_servers c;
+	struct backend *b;
+	struct addr to;
+
+	(void)state;
+	configure(&c, "UU");
+	c.backend.persist = CONFIG_PERSIST_RDP;
+	to = c.servers[0].addr.addr;
+	addr_set_port(&to, 2000);
+	b = backend_by_hand(&c.config);
+	assert_non_null(b);
+	assert_int_equal(server_move_to(b->servers[0], &to, "test"), 0);
+	assert_ptr_equal(roster_find_home(backend_roster(b), ip, 2000), b->servers[0]);
+	assert_null(roster_find_home(backend_roster(b), ip, 1001));
+	assert_int_equal(server_set_addr(b->servers[0], NULL), 0);
+	assert_null(roster_find_home(backend_roster(b), ip, 2000));
+	backend_by_hand_free(b);
+}
+
+/* The one in the file first, as in HAProxy; another one while that is down. */
+static void of_several_at_one_address_the_first_that_is_usable_counts(void **state)
+{
+	const uint32_t ip = htonl(INADDR_LOOPBACK);
+	struct config_of_servers c;
+	struct backend *b;
+
+	(void)state;
+	configure(&c, "UUU");
+	c.servers[2].addr = c.servers[0].addr = c.servers[1].addr;
+	c.backend.persist = CONFIG_PERSIST_RDP;
+	b = backend_by_hand(&c.config);
+	assert_non_null(b);
+	assert_ptr_equal(roster_find_home(backend_roster(b), ip, 1002), b->servers[0]);
+	assert_int_equal(server_set_health(b->servers[0], false, "", 1), 0);
+	assert_ptr_equal(roster_find_home(backend_roster(b), ip, 1002), b->servers[1]);
+	backend_by_hand_free(b);
+}
+
 static void members_follow_the_table(void **state)
 {
 	static const struct {
@@ -487,6 +578,10 @@ static void large_ring_keeps_its_points_when_servers_go(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(clients_may_come_back_to_what_is_up_or_drains),
+		cmocka_unit_test(without_persist_there_is_nobody_to_come_back_to),
+		cmocka_unit_test(a_server_that_moves_is_found_at_its_new_address),
+		cmocka_unit_test(of_several_at_one_address_the_first_that_is_usable_counts),
 		cmocka_unit_test(members_follow_the_table),
 		cmocka_unit_test(by_key_is_sorted_and_complete),
 		cmocka_unit_test(order_in_the_file_does_not_matter),

@@ -287,6 +287,52 @@ static void protocols_and_no_default_are_read_and_printed(void **state)
 	unload(&l);
 }
 
+static void persistence_is_read_and_printed(void **state)
+{
+	struct loaded l = assert_accepted("[frontend f]\nbind = :80\nsniff = rdp timeout=1s required\n"
+					  "default-backend = a\n[backend a]\npersist = rdp\n"
+					  "server s = x:1\n");
+
+	(void)state;
+	assert_int_equal(l.config->frontends[0].sniff.kind, CONFIG_SNIFF_RDP);
+	assert_int_equal(l.config->backends[0].persist, CONFIG_PERSIST_RDP);
+	assert_round_trip(l.config);
+	unload(&l);
+}
+
+static void persistence_needs_all_its_frontends_to_read_requests(void **state)
+{
+	static const char *const fine[] = {
+		"[listen l]\nbind = :80\nsniff = rdp\npersist = rdp\nserver a = x:1\n",
+		"[defaults]\nsniff = rdp\npersist = rdp\n" GOOD,
+		/* Others are not asked for it. */
+		GOOD "[listen l]\nbind = :81\nsniff = rdp\npersist = rdp\nserver a = x:1\n",
+	};
+
+	(void)state;
+	assert_refused("[frontend f]\nbind = :80\nsniff = tls\ndefault-backend = b\n"
+		       "[backend b]\npersist = rdp\nserver a = x:1\n",
+		       "t.ini:6:1: error: 'persist = rdp' needs 'sniff = rdp' in [frontend f], which "
+		       "leads to 'b'",
+		       "it reads TLS hellos, on line 1", NULL);
+	assert_refused("[listen l]\nbind = :80\npersist = rdp\nserver a = x:1\n",
+		       "t.ini:3:1: error: 'persist = rdp' needs 'sniff = rdp' in [listen l], which "
+		       "leads to 'l'",
+		       "add to [listen l]: sniff = rdp", NULL);
+	/* As a fallback, too, and by a line of use-backend. */
+	assert_refused("[frontend f]\nbind = :80\ndefault-backend = a\n[backend a]\nserver a = x:1\n"
+		       "fallback-backend = b\n[backend b]\npersist = rdp\nserver a = x:1\n",
+		       "in [frontend f], which leads to 'b'", NULL);
+	assert_refused("[frontend f]\nbind = :80\ndefault-backend = a\nuse-backend b = src=::1\n"
+		       "[backend a]\nserver a = x:1\n[backend b]\npersist = rdp\nserver a = x:1\n",
+		       "in [frontend f], which leads to 'b'", NULL);
+	for (size_t i = 0; i < ARRAY_LEN(fine); i++) {
+		struct loaded l = assert_accepted(fine[i]);
+
+		unload(&l);
+	}
+}
+
 static void protocols_that_cannot_match_are_reported(void **state)
 {
 	(void)state;
@@ -366,6 +412,8 @@ int main(void)
 		cmocka_unit_test(readings_share_the_list_of_an_unchanged_file),
 		cmocka_unit_test(a_list_has_a_million_entries_at_most),
 		cmocka_unit_test(protocols_and_no_default_are_read_and_printed),
+		cmocka_unit_test(persistence_is_read_and_printed),
+		cmocka_unit_test(persistence_needs_all_its_frontends_to_read_requests),
 		cmocka_unit_test(protocols_that_cannot_match_are_reported),
 		cmocka_unit_test(only_regular_files_are_read),
 		cmocka_unit_test(lists_of_a_section_take_the_place_of_those_of_defaults),

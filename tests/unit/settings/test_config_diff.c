@@ -258,6 +258,8 @@ static void make_pair(const struct option *o, char *before, char *after, size_t 
 {
 	const char *line = other_value(o);
 	const size_t value = strcspn(line, "=") + 2, words = value + strcspn(line + value, " ");
+	/* It needs this one. */
+	const char *web = strcmp(o->key, "persist") == 0 ? WEB("sniff = rdp required\n") : WEB("");
 
 	if ((o->sections & IN_BIND) != 0) {
 		(void)snprintf(before, room, "[listen web]\n%.*s\nserver a = 10.0.0.1:80\n", (int)words,
@@ -273,8 +275,8 @@ static void make_pair(const struct option *o, char *before, char *after, size_t 
 		(void)snprintf(before, room, "%s", WEB(""));
 		(void)snprintf(after, room, "[stats]\n%s\n" WEB(""), line);
 	} else {
-		(void)snprintf(before, room, "%s[backend app]\nserver a = 10.0.0.1:80\n", WEB(""));
-		(void)snprintf(after, room, "%s%s\n[backend app]\nserver a = 10.0.0.1:80\n", WEB(""), line);
+		(void)snprintf(before, room, "%s[backend app]\nserver a = 10.0.0.1:80\n", web);
+		(void)snprintf(after, room, "%s%s\n[backend app]\nserver a = 10.0.0.1:80\n", web, line);
 	}
 	rename_users(after);
 }
@@ -341,6 +343,8 @@ static const char *const worlds[] = {
 	WEB("check = smtp HELO b\n"),
 	WEB("allow-from = 10.0.0.0/8\ndeny-from = 10.0.0.1\nunlisten = no-server\n"),
 	WEB("use-backend web = src=10.0.0.0/8 dst-port=80\non-removed = close\n"),
+	WEB("sniff = rdp required\n"),
+	WEB("sniff = rdp\npersist = rdp\n"),
 	WEB("sniff = tls required\nuse-backend web = sni=*.a,b alpn=h2\nuse-backend web = sni=none\n"),
 	BIND(" interface=lo tfo accept-proxy"),
 	SERVER(" source=10.0.0.9 slowstart=3s check-port=9 disabled"),

@@ -71,6 +71,10 @@ static void lines_and_names_that_never_match_are_warned_about(void **state)
 	static const struct {
 		const char *text, *where, *piece;
 	} rows[] = {
+		{FRONT "sniff = rdp\n" TWO, "t.ini:4:1: ",
+		 "'sniff' has no effect: no backend of this frontend has 'persist = rdp'"},
+		{FRONT "sniff = rdp required\nuse-backend b = sni=x\n" TWO, "t.ini:5:13: ",
+		 "add a line: sniff = tls"},
 		{SNIFFING "use-backend b = proto=ssh\n" TWO, "t.ini:5:13: ",
 		 "does not read what clients speak"},
 		{"[frontend f]\nbind = :1\nsniff = auto\nuse-backend b = proto=tls\n"

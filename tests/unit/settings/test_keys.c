@@ -359,7 +359,7 @@ static void names_that_no_client_can_ask_for_are_refused(void **state)
 		{IN_A_LISTEN("use-backend a = sni=x,@f"), "t.ini:4:23: ", "cannot read 'f'"},
 		{IN_A_LISTEN("use-backend a = alpn=h2,\"a b\""), "t.ini:4:27: ", "not a valid ALPN protocol"},
 		{IN_A_LISTEN("use-backend a = sni=x sni=y"), "t.ini:4:23: ", "'sni' is given twice"},
-		{IN_A_LISTEN("sniff = ssl"), "t.ini:4:9: ", "'ssl' is not 'tls', 'auto' or 'off'"},
+		{IN_A_LISTEN("sniff = ssl"), "t.ini:4:9: ", "'ssl' is not 'tls', 'auto', 'rdp' or 'off'"},
 		{IN_A_LISTEN("sniff = off required"), "t.ini:4:13: ", "is off and takes no options"},
 		{IN_A_LISTEN("sniff = tls timeout=5"), "t.ini:4:21: ", "needs a unit"},
 		{IN_A_LISTEN("sniff = tls require"), "t.ini:4:13: ", "did you mean 'required'?"},

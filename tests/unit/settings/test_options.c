@@ -146,7 +146,8 @@ static struct loaded load_example(const struct option *o)
 			text, sizeof(text),
 			"[backend app]\nserver z = 10.0.0.1:80\n[%s x]\nbind = 127.0.0.1:4001\n%s\n%s%s",
 			o->type == OPT_BACKEND ? "frontend" : "listen",
-			o->type == OPT_BACKEND ? "" : "server q = 10.0.0.2:80", o->example, "\n");
+			o->type == OPT_BACKEND ? "" : "server q = 10.0.0.2:80", o->example,
+			strcmp(o->key, "persist") == 0 ? "\nsniff = rdp\n" : "\n");
 	else
 		fail_msg("nowhere to put '%s'", o->key);
 	l = load_text(text);
