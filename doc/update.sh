@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# update.sh - puts the options table into weir.ini(5) and reference.md, and what is counted into figures.md,
-# between their marks.
+# update.sh - puts the options table into weir.ini(5) and reference.md, what is counted into figures.md, and
+# HAProxy's and nginx's directives into migrating.md, between their marks.
 #
 #   sh doc/update.sh [WEIR]      WEIR is the binary to ask, build/src/weir when not given
 #
@@ -26,3 +26,4 @@ put() {
 put "$root/doc/man/weir.ini.5" man
 put "$root/doc/reference.md" markdown
 put "$root/doc/figures.md" figures
+put "$root/doc/migrating.md" migrating

@@ -280,8 +280,10 @@ enum exit_code cli_reference(const struct cli_args *a)
 
 	if (strcmp(a->reference, "figures") == 0)
 		return cli_figures();
+	if (strcmp(a->reference, "migrating") == 0)
+		return cli_foreign_tables();
 	if (!is_man(s) && strcmp(a->reference, "markdown") != 0) {
-		fprintf(stderr, "weir: --reference must be man, markdown or figures, not '%s'\n",
+		fprintf(stderr, "weir: --reference must be man, markdown, figures or migrating, not '%s'\n",
 			a->reference);
 		return EXIT_USAGE;
 	}

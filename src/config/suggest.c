@@ -9,23 +9,10 @@
 #include <string.h>
 
 #include "weir/base/check.h"
+#include "weir/config/foreign.h"
 
 /* Longer words are not compared: they are not misspelt keys of ours. */
 #define SUGGEST_WORD_MAX 48
-
-static const struct foreign {
-	enum foreign_place place;
-	const char *word;
-	const char *hint;
-} foreign_words[] = {
-#define FOREIGN(word, hint)	    {FOREIGN_LINE, word, hint},
-#define FOREIGN_WORD(word, hint)    {FOREIGN_IN_LINE, word, hint},
-#define FOREIGN_SECTION(word, hint) {FOREIGN_SECTION_OR_BLOCK, word, hint},
-#include "foreign.tbl.h"
-#undef FOREIGN
-#undef FOREIGN_WORD
-#undef FOREIGN_SECTION
-};
 
 static char fold(char c)
 {
@@ -108,15 +95,41 @@ size_t suggest_starts_with(const char *text, const char *key)
 	return match_words(text, key);
 }
 
+static enum foreign_place place_of(enum foreign_area area)
+{
+	switch (area) {
+	case FOREIGN_GLOBAL:
+	case FOREIGN_SECTION_LINE:
+	case FOREIGN_BALANCE:
+	case FOREIGN_CHECK:
+	case FOREIGN_RULE:
+	case FOREIGN_STICK:
+	case FOREIGN_MAIN:
+	case FOREIGN_STREAM:
+	case FOREIGN_PROXYING:
+	case FOREIGN_UPSTREAM:
+		break;
+	case FOREIGN_BIND_WORD:
+	case FOREIGN_SERVER_WORD:
+	case FOREIGN_LOG_WORD:
+		return FOREIGN_IN_LINE;
+	case FOREIGN_SECTION:
+		return FOREIGN_SECTION_OR_BLOCK;
+	}
+	return FOREIGN_LINE;
+}
+
 const char *suggest_foreign(enum foreign_place place, const char *text, size_t *len)
 {
 	const char *hint = NULL;
-	size_t longest = 0;
+	size_t longest = 0, count;
+	const struct foreign *rows;
 
 	*len = 0;
-	for (size_t i = 0; i < ARRAY_LEN(foreign_words); i++) {
-		const struct foreign *f = &foreign_words[i];
-		size_t n = f->place == place ? match_words(text, f->word) : 0;
+	rows = foreign_rows(&count);
+	for (size_t i = 0; i < count; i++) {
+		const struct foreign *f = &rows[i];
+		size_t n = f->hint != NULL && place_of(f->area) == place ? match_words(text, f->word) : 0;
 
 		/* If two match, the more specific one: "option httpchk" before "option". */
 		if (n == 0 || strlen(f->word) <= longest)

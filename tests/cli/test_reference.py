@@ -11,7 +11,8 @@ import pytest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 WEIR = os.environ.get("WEIR_BIN", os.path.join(ROOT, "build", "src", "weir"))
-PAGES = {"man": "doc/man/weir.ini.5", "markdown": "doc/reference.md", "figures": "doc/figures.md"}
+PAGES = {"man": "doc/man/weir.ini.5", "markdown": "doc/reference.md", "figures": "doc/figures.md",
+         "migrating": "doc/migrating.md"}
 
 
 def read(path):
@@ -64,7 +65,7 @@ def test_every_field_of_a_log_format_is_in_the_manual():
 def test_another_style_is_refused():
     got = subprocess.run([WEIR, "help", "--reference=html"], capture_output=True, text=True, timeout=60)
     assert got.returncode == 2
-    assert "man, markdown or figures" in got.stderr
+    assert "man, markdown, figures or migrating" in got.stderr
 
 
 @pytest.mark.skipif(not shutil.which("mandoc"), reason="mandoc is not installed")

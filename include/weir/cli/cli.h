@@ -55,7 +55,7 @@ struct cli_args {
 	const char *signal_name; /* -s to a running weir: stop, quit, reopen, reload */
 	const char *seconds;	 /* as written */
 	const char *confirm;	 /* the same */
-	const char *reference;	 /* man, markdown or figures */
+	const char *reference;	 /* man, markdown, figures or migrating */
 	bool json;		 /* --json, or --format=json */
 	bool probe;
 	bool once;
@@ -115,6 +115,7 @@ enum exit_code cli_top(const struct cli_args *a);
 enum exit_code cli_help(const struct cli_args *a);
 enum exit_code cli_reference(const struct cli_args *a);
 enum exit_code cli_figures(void);
+enum exit_code cli_foreign_tables(void);
 enum exit_code cli_version(const struct cli_args *a);
 enum exit_code cli_complete(const struct cli_args *a);
 /* Prints the help page of a verb (enum cli_verb) on stdout; false if it has none. */

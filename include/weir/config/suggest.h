@@ -23,11 +23,11 @@ void suggest_offer(struct suggest *s, const char *word, const void *thing);
 /* Insertions, deletions, substitutions and swaps between two words; '-', '_' and ' ' are equivalent. */
 size_t suggest_distance(const char *a, const char *b);
 
-/* Where a foreign word occurs: the macros of foreign.tbl.h. */
+/* Where a foreign word occurs: the areas of foreign.h. */
 enum foreign_place {
-	FOREIGN_LINE,		  /* FOREIGN: a line begins with it */
-	FOREIGN_IN_LINE,	  /* FOREIGN_WORD */
-	FOREIGN_SECTION_OR_BLOCK, /* FOREIGN_SECTION */
+	FOREIGN_LINE,    /* a line begins with it */
+	FOREIGN_IN_LINE, /* within a line */
+	FOREIGN_SECTION_OR_BLOCK,
 };
 
 /* What to write instead of the HAProxy or nginx words that `text` begins with; their length goes to `*len`.

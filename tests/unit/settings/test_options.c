@@ -4,6 +4,7 @@
  */
 #include "config_test.h"
 
+#include "weir/config/foreign.h"
 #include "weir/config/options.h"
 #include "weir/config/suggest.h"
 #include "weir/net/sock.h"
@@ -250,24 +251,83 @@ static void near_words_are_found_and_far_ones_are_not(void **state)
 	assert_null(option_suggest(IN_GLOBAL, "x"));
 }
 
+static bool is_line(const struct foreign *f)
+{
+	return f->area < FOREIGN_BIND_WORD;
+}
+
 static void translated_words_are_no_keys_of_ours(void **state)
 {
-	static const char *const words[] = {
-#define FOREIGN(word, hint) word,
-#define FOREIGN_WORD(word, hint)
-#define FOREIGN_SECTION(word, hint)
-#include "config/foreign.tbl.h"
-#undef FOREIGN
-#undef FOREIGN_WORD
-#undef FOREIGN_SECTION
-	};
+	size_t count;
+	const struct foreign *rows = foreign_rows(&count);
 
 	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
-		if (option_find(IN_GLOBAL | IN_DEFAULTS | IN_PROXIES, words[i]).option != NULL)
-			fail_msg("'%s' is a key of ours", words[i]);
-		assert_non_null(suggest_translate(words[i]));
+	for (size_t i = 0; i < count; i++) {
+		if (rows[i].hint == NULL || !is_line(&rows[i]))
+			continue;
+		if (option_find(IN_GLOBAL | IN_DEFAULTS | IN_PROXIES, rows[i].word).option != NULL)
+			fail_msg("'%s' is a key of ours", rows[i].word);
+		assert_non_null(suggest_translate(rows[i].word));
 	}
+}
+
+/* In any section, or as a word of a line. */
+static bool is_key(const char *key)
+{
+	for (size_t i = 0; i < option_count; i++)
+		if (strcmp(options[i].key, key) == 0)
+			return true;
+	return false;
+}
+
+/* Of features that other rows of the table already name. */
+static bool is_coming(const char *key)
+{
+	static const char *const keys[] = {"sticky", "rate-limit-per-source", "limit-exempt"};
+
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+		if (strcmp(keys[i], key) == 0)
+			return true;
+	return false;
+}
+
+static bool has_ours(enum foreign_state state)
+{
+	return state == FOREIGN_SAME || state == FOREIGN_RENAMED || state == FOREIGN_DIFFERS;
+}
+
+static void a_row_of_a_foreign_word_fits_its_state(void **state)
+{
+	size_t count;
+	const struct foreign *rows = foreign_rows(&count);
+
+	(void)state;
+	assert_true(count > 600);
+	for (size_t i = 0; i < count; i++) {
+		const struct foreign *f = &rows[i];
+
+		if (f->ours != NULL && !is_key(f->ours) && !is_coming(f->ours))
+			fail_msg("'%s' of '%s' is no key of ours", f->ours, f->word);
+		if (f->ours != NULL && !has_ours(f->state))
+			fail_msg("'%s' is said to do nothing here, and to be '%s'", f->word, f->ours);
+		/* What differs may be outside the file, and a section is no key. */
+		if (f->ours == NULL && has_ours(f->state) && f->hint == NULL && f->note == NULL)
+			fail_msg("of '%s' nothing says what to write", f->word);
+		assert_false(f->hint != NULL && f->note != NULL);
+	}
+}
+
+static void no_foreign_word_has_two_rows(void **state)
+{
+	size_t count;
+	const struct foreign *rows = foreign_rows(&count);
+
+	(void)state;
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = 0; j < i; j++)
+			if (rows[i].whose == rows[j].whose && rows[i].area == rows[j].area &&
+			    strcmp(rows[i].word, rows[j].word) == 0)
+				fail_msg("'%s' has two rows", rows[i].word);
 }
 
 int main(void)
@@ -284,6 +344,8 @@ int main(void)
 		cmocka_unit_test(named_keys_give_their_name),
 		cmocka_unit_test(near_words_are_found_and_far_ones_are_not),
 		cmocka_unit_test(translated_words_are_no_keys_of_ours),
+		cmocka_unit_test(a_row_of_a_foreign_word_fits_its_state),
+		cmocka_unit_test(no_foreign_word_has_two_rows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
