@@ -328,7 +328,7 @@ if [ "$mode" != unit ]; then
     part "tidy can fail" tidy-self pytests tidy tests/tidy
     part "alert rules and dashboard" monitoring pytests monitoring tests/monitoring
     part "reports of the benchmark" bench-report pytests bench \
-        bench/harness/test_report.py bench/harness/test_open_report.py
+        bench/harness/test_report.py bench/harness/test_open_report.py bench/harness/test_lookups.py
 fi
 werror=${WEIR_WERROR:-false}
 [ "$mode" != full ] || werror=true
