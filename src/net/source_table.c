@@ -8,22 +8,17 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "weir/base/check.h"
 #include "weir/base/seed.h"
 #include "weir/base/spinlock.h"
+#include "source_key.h"
 
 /* The number of chains: with half a million sources each has 8 entries. Their memory is touched only as it is
  * needed. */
 #define SOURCE_CHAIN_BITS 16
 #define SOURCE_CHAINS ((size_t)1 << SOURCE_CHAIN_BITS)
 #define SOURCE_LOCKS 64u
-
-struct source_key {
-	uint64_t network; /* IPv4: the address; IPv6: its first 64 bits */
-	uint64_t family;
-};
 
 struct source_entry {
 	struct source_entry *next; /* owns: the next one in the chain */
@@ -43,7 +38,7 @@ struct source_lock {
 struct source_table {
 	struct source_lock locks[SOURCE_LOCKS];
 	struct source_entry **chains; /* owns */
-	uint64_t seed[3];
+	uint64_t seed[SOURCE_SEED_WORDS];
 };
 
 struct source_table *source_table_new(void)
@@ -72,32 +67,9 @@ void source_table_free(struct source_table *t)
 	free(t);
 }
 
-static struct source_key key_of(const struct addr_brief *a)
-{
-	struct source_key k = {.family = a->family};
-	const bool is_mapped = a->family == AF_INET6 &&
-			       memcmp(a->ip, "\0\0\0\0\0\0\0\0\0\0\xff\xff", 12) == 0;
-
-	check(a->family == AF_INET || a->family == AF_INET6);
-	/* As IPv6 all IPv4 clients would be in one /64, and so one source. */
-	if (is_mapped)
-		k.family = AF_INET;
-	if (k.family == AF_INET)
-		memcpy(&k.network, a->ip + (is_mapped ? 12 : 0), 4);
-	else
-		memcpy(&k.network, a->ip, 8);
-	return k;
-}
-
-/* Pair-multiply-shift (Thorup, "High speed hashing for integers and strings", 3.5): with a random seed, two
- * keys share a chain only by chance, whoever chose them. */
 static size_t chain_of(const struct source_table *t, struct source_key k)
 {
-	const uint64_t low = (uint32_t)k.network;
-	const uint64_t high = k.network >> 32;
-	const uint64_t mixed = (t->seed[0] + low) * (t->seed[1] + high) + t->seed[2];
-
-	return (size_t)(mixed >> (64 - SOURCE_CHAIN_BITS));
+	return source_key_chain(t->seed, k, SOURCE_CHAIN_BITS);
 }
 
 static struct spinlock *lock_of(struct source_table *t, size_t chain)
@@ -149,7 +121,7 @@ static int enter_first(struct source_table *t, size_t chain, unsigned limit, uns
 int source_table_enter(struct source_table *t, const struct addr_brief *a, unsigned limit, unsigned worker,
 		       struct source_entry **out)
 {
-	const struct source_key k = key_of(a);
+	const struct source_key k = source_key_of(a);
 	const size_t chain = chain_of(t, k);
 	struct source_entry *e;
 	int err = -ENOENT;
@@ -240,7 +212,7 @@ static int wait_at(struct source_entry *e, unsigned limit, int64_t now_ns, struc
 int source_table_wait(struct source_table *t, const struct addr_brief *a, unsigned limit, int64_t now_ns,
 		      struct source_waiter *w, uint64_t *workers)
 {
-	const struct source_key k = key_of(a);
+	const struct source_key k = source_key_of(a);
 	const size_t chain = chain_of(t, k);
 	struct source_entry *e;
 	int err;
@@ -320,14 +292,14 @@ struct source_entry *source_table_stop_waiting(struct source_table *t, struct so
 
 bool source_table_is_of(const struct source_entry *e, const struct addr_brief *a)
 {
-	const struct source_key k = key_of(a);
+	const struct source_key k = source_key_of(a);
 
 	return e->key.network == k.network && e->key.family == k.family;
 }
 
 unsigned source_table_count(struct source_table *t, const struct addr_brief *a)
 {
-	const struct source_key k = key_of(a);
+	const struct source_key k = source_key_of(a);
 	const size_t chain = chain_of(t, k);
 	const struct source_entry *e;
 	unsigned count;
