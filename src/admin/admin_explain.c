@@ -16,10 +16,10 @@
 #include "weir/base/clock.h"
 #include "weir/entry/rules.h"
 #include "weir/net/netset.h"
-#include "weir/net/source_table.h"
 #include "admin_client_word.h"
 #include "admin_steps.h"
 #include "hello_words.h"
+#include "source_steps.h"
 
 #define WORD_MAX   256
 #define RESULT_MAX 512
@@ -177,19 +177,12 @@ static bool explain_rules(const struct walker *w)
 
 static bool explain_source(const struct walker *w)
 {
-	struct source_table *sources = atomic_load_explicit(&w->fe->sources, memory_order_acquire);
-	const unsigned limit = w->rules->maxconn_per_source;
-	unsigned count;
+	char why[RESULT_MAX];
 
-	if (limit == 0 || sources == NULL || !rules_has_ip(&w->client))
+	if (source_steps_explain(w->c, w->fe, &w->client, why, sizeof(why)))
 		return true;
-	count = source_table_count(sources, &w->client);
-	if (count >= limit) {
-		end(w, "denied", "the source has %u of %u sessions (maxconn-per-source)", count, limit);
-		return false;
-	}
-	steps_add(w->c, "maxconn-per-source", "the source has %u of %u sessions", count, limit);
-	return true;
+	end(w, "denied", "%s", why);
+	return false;
 }
 
 /* ---- where it goes ---- */

@@ -36,6 +36,7 @@ static const struct group {
 	{"Words of a balance line", IN_BALANCE, 0},
 	{"Words of a check line", IN_CHECK, 0},
 	{"Words of a use-backend line", IN_ROUTE, 0},
+	{"The word of a rate-limit-per-source line", IN_SOURCE_RATE, 0},
 	{"Words of a sniff line", IN_SNIFF, 0},
 	{"Words of an observe line", IN_OBSERVE, 0},
 	{"Words of a log line", IN_LOG, 0},

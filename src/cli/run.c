@@ -98,11 +98,13 @@ static enum exit_code validate_only(const struct cli_args *a)
 		config_print_summary(c, stdout);
 		config_print_families(c, "# ", stdout);
 		bind_print_ranges(c, limits_count_workers(&c->global), "# ", stdout);
+		config_print_rate_memory(c, "# ", stdout);
 		config_print_origins(c, stdout);
 	} else if (!a->quiet && !a->json) {
 		config_print_summary(c, stdout);
 		config_print_families(c, "  ", stdout);
 		bind_print_ranges(c, limits_count_workers(&c->global), "  ", stdout);
+		config_print_rate_memory(c, "  ", stdout);
 		warn_of_ranges(c);
 		warn_of_root(c);
 		warn_of_programs(c);

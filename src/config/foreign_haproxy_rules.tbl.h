@@ -46,7 +46,21 @@ FOREIGN(HAPROXY, RULE, DIFFERS, "tcp-request connection expect-proxy layer4 unle
 FOREIGN(HAPROXY, RULE, DIFFERS, "tcp-request connection expect-proxy layer4 if {src}", "accept-proxy",
         "write 'accept-proxy=optional' on the bind line, and 'trusted = NETWORK'")
 FOREIGN(HAPROXY, RULE, DIFFERS, "tcp-request connection track-*", "maxconn-per-source",
-        "write 'maxconn-per-source = N' or 'rate-limit-per-source = N'")
+        "write 'maxconn-per-source = N' for open connections, 'rate-limit-per-source = N/10s' for new ones")
+FOREIGN(HAPROXY, RULE, DIFFERS, "tcp-request connection reject if { src_conn_rate", "rate-limit-per-source",
+        "write 'rate-limit-per-source = N/10s'")
+FOREIGN(HAPROXY, RULE, DIFFERS, "tcp-request connection reject if { src_conn_rate(*", "rate-limit-per-source",
+        "write 'rate-limit-per-source = N/10s'")
+FOREIGN(HAPROXY, RULE, DIFFERS, "tcp-request connection reject if { src_conn_cur", "maxconn-per-source",
+        "write 'maxconn-per-source = N'")
+FOREIGN(HAPROXY, RULE, DIFFERS, "tcp-request connection reject if { sc_conn_rate(*", "rate-limit-per-source",
+        "write 'rate-limit-per-source = N/10s'")
+FOREIGN(HAPROXY, RULE, DIFFERS, "tcp-request connection reject if { sc_conn_cur(*", "maxconn-per-source",
+        "write 'maxconn-per-source = N'")
+FOREIGN(HAPROXY, RULE, DIFFERS, "tcp-request connection reject if { sc0_conn_rate", "rate-limit-per-source",
+        "write 'rate-limit-per-source = N/10s'")
+FOREIGN(HAPROXY, RULE, DIFFERS, "tcp-request connection reject if { sc0_conn_cur", "maxconn-per-source",
+        "write 'maxconn-per-source = N'")
 FOREIGN(HAPROXY, RULE, DIFFERS, "tcp-request inspect-delay", "sniff",
         "write 'sniff = tls timeout=5s', or 'sniff = auto' for HTTP and SSH")
 FOREIGN(HAPROXY, RULE, MISSING, "tcp-response", NULL, "weir has no rules: leave this line out")

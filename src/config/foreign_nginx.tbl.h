@@ -72,7 +72,8 @@ FOREIGN(NGINX, STREAM, RENAMED, "limit_conn_zone", "maxconn-per-source", "write 
 FOREIGN(NGINX, STREAM, MISSING, "limit_conn_dry_run", NULL, "leave this line out")
 FOREIGN(NGINX, STREAM, NO_EFFECT, "limit_conn_log_level", NULL, "leave this line out")
 FOREIGN(NGINX, STREAM, NO_EFFECT, "limit_conn_status", NULL, "leave this line out")
-FOREIGN(NGINX, STREAM, DIFFERS, "limit_req*", "rate-limit", "write 'rate-limit = N'")
+FOREIGN(NGINX, STREAM, DIFFERS, "limit_req*", "rate-limit-per-source",
+        "write 'rate-limit-per-source = N/1s burst=N', or 'rate-limit = N' for all sources")
 FOREIGN(NGINX, STREAM, RENAMED, "set_real_ip_from", "trusted", "write 'trusted = NETWORK'")
 FOREIGN(NGINX, STREAM, NO_EFFECT, "set_real_ip_from unix:", NULL,
         "leave this line out: 'accept-proxy' on the bind line is all that is needed")

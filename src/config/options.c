@@ -34,6 +34,7 @@
 #define FIELD_ROUTE(member)   FIELD(route, member)
 #define FIELD_SNIFF(member)   FIELD(config_sniff, member)
 #define FIELD_OBSERVE(member) FIELD(config_observing, member)
+#define FIELD_SOURCE_RATE(member) FIELD(config_source_rate, member)
 
 #define MADE_GLOBAL(member)    FIELD_GLOBAL(member)
 #define MADE_FRONT(member)     FIELD_PROXY(member)
@@ -106,6 +107,7 @@ static const struct section_name line_names[] = {
 	{IN_ROUTE, "a use-backend line"},
 	{IN_SNIFF, "a sniff line"},
 	{IN_OBSERVE, "an observe line"},
+	{IN_SOURCE_RATE, "a rate-limit-per-source line"},
 };
 
 struct option_match option_find(unsigned sections, const char *key)

@@ -16,7 +16,9 @@
 #include "weir/engine/engine.h"
 #include "weir/engine/source_wait.h"
 #include "weir/entry/rules.h"
+#include "weir/net/netset.h"
 #include "weir/net/sock.h"
+#include "weir/net/source_rates.h"
 #include "weir/net/source_table.h"
 #include "weir/sys/sys.h"
 #include "choice.h"
@@ -61,29 +63,53 @@ static enum close_reason object_to_user(const struct endpoint_settings *entry, i
 	return CLOSE_NORMAL;
 }
 
-/* CLOSE_NORMAL when there is no objection. */
-static enum close_reason find_objection(const struct endpoint_settings *entry, int fd,
+/* Counts the client for rate-limit-per-source. A client without an address is no source. */
+static enum close_reason object_to_rate(struct worker *w, const struct endpoint_settings *entry,
+					const struct addr_brief *client)
+{
+	const struct frontend_settings *front = entry->front;
+
+	if (front->source_rate.each_ns == 0 || !rules_limit_source(front->config, client))
+		return CLOSE_NORMAL;
+	switch (source_rates_take(entry->frontend->source_rates, client, &front->source_rate,
+				  w->loop.now_ns)) {
+	case SOURCE_RATE_OVER:
+		return CLOSE_SOURCE_RATE;
+	case SOURCE_RATE_NO_ROOM:
+		counter_add(&w->counters.source_rate_missed, 1);
+		break;
+	case SOURCE_RATE_PASSED:
+		break;
+	}
+	return CLOSE_NORMAL;
+}
+
+/* CLOSE_NORMAL when there is no objection. The rate comes last: it counts only who may come in. */
+static enum close_reason find_objection(struct worker *w, const struct endpoint_settings *entry, int fd,
 					const struct addr_brief *client)
 {
 	const bool by_unix = addr_is_unix(&entry->endpoint->addr);
+	enum close_reason why;
 
 	if (rules_judge(entry->front->config, by_unix, client) != RULES_PASS)
 		return CLOSE_DENIED;
-	return object_to_user(entry, fd);
+	why = object_to_user(entry, fd);
+	return why == CLOSE_NORMAL ? object_to_rate(w, entry, client) : why;
 }
 
 /* The same for a peer that may be about to send a PROXY header: in that case only `trusted` applies to its
  * own address. */
-static enum close_reason object_to_peer(const struct endpoint_settings *entry, int fd,
+static enum close_reason object_to_peer(struct worker *w, const struct endpoint_settings *entry, int fd,
 					const struct addr_brief *peer)
 {
 	const enum config_accept_proxy mode = entry->config->accept_proxy;
 
 	if (likely(mode == CONFIG_ACCEPT_PROXY_OFF))
-		return find_objection(entry, fd, peer);
+		return find_objection(w, entry, fd, peer);
 	if (rules_trust(entry->front->config, peer))
 		return object_to_user(entry, fd);
-	return mode == CONFIG_ACCEPT_PROXY_OPTIONAL ? find_objection(entry, fd, peer) : CLOSE_PROXY_UNTRUSTED;
+	return mode == CONFIG_ACCEPT_PROXY_OPTIONAL ? find_objection(w, entry, fd, peer)
+						    : CLOSE_PROXY_UNTRUSTED;
 }
 
 /* ---- sessions per source ---- */
@@ -125,7 +151,7 @@ static enum close_reason count_source(struct session *s, const struct frontend *
 	int err;
 
 	if (s->entry->front->config->maxconn_per_source == 0 || is_counted_already(s, fe) ||
-	    !rules_has_ip(&s->client))
+	    !rules_limit_source(s->entry->front->config, &s->client))
 		return CLOSE_NORMAL;
 	if (session_extra(s) == NULL)
 		return CLOSE_NO_RESOURCE;
@@ -204,7 +230,12 @@ static void count_refusal(struct worker *w, struct frontend *fe, enum close_reas
 	/* A shortage of our own denies no client anything, and `trusted` is about the header. */
 	if (why == CLOSE_NO_RESOURCE || why == CLOSE_PROXY_UNTRUSTED)
 		return;
-	counter_add(why == CLOSE_SOURCE_LIMIT ? &w->counters.source_limited : &w->counters.denied, 1);
+	if (why == CLOSE_SOURCE_LIMIT)
+		counter_add(&w->counters.source_limited, 1);
+	else if (why == CLOSE_SOURCE_RATE)
+		counter_add(&w->counters.source_rate_limited, 1);
+	else
+		counter_add(&w->counters.denied, 1);
 	atomic_fetch_add_explicit(&fe->denied, 1, memory_order_relaxed);
 }
 
@@ -217,7 +248,7 @@ static void refuse_session(struct session *s, enum close_reason why)
 bool admission_turn_away(struct worker *w, const struct endpoint_settings *entry, int fd,
 			 const struct addr_brief *peer)
 {
-	const enum close_reason why = object_to_peer(entry, fd, peer);
+	const enum close_reason why = object_to_peer(w, entry, fd, peer);
 
 	check(entry->front->choosy);
 	if (why == CLOSE_NORMAL)
@@ -238,7 +269,7 @@ static bool admit_guarded(struct session *s)
 
 	check(!s->backend_counted);
 	if (!s->judged)
-		why = find_objection(s->entry, s->sides[SIDE_CLIENT].sock.fd, &s->client);
+		why = find_objection(s->worker, s->entry, s->sides[SIDE_CLIENT].sock.fd, &s->client);
 	if (why == CLOSE_NORMAL)
 		why = count_source(s, fe);
 	if (why != CLOSE_NORMAL) {
@@ -318,7 +349,8 @@ void admission_owes_header(struct session *s)
 	int64_t over_ns;
 
 	check(s->state == SESSION_HANDSHAKE);
-	if (s->entry->front->config->maxconn_per_source == 0 || !rules_has_ip(&s->client))
+	if (s->entry->front->config->maxconn_per_source == 0 ||
+	    !rules_limit_source(s->entry->front->config, &s->client))
 		return;
 	switch (enter_source(s)) {
 	case 0:

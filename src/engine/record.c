@@ -38,6 +38,8 @@ static enum log_cause cause_of(enum close_reason why)
 		return LOG_CAUSE_DENIED;
 	case CLOSE_SOURCE_LIMIT:
 		return LOG_CAUSE_SOURCE_LIMIT;
+	case CLOSE_SOURCE_RATE:
+		return LOG_CAUSE_SOURCE_RATE;
 	case CLOSE_NO_RESOURCE:
 	case CLOSE_RING_LOST:
 		return LOG_CAUSE_SHORTAGE;

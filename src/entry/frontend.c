@@ -6,6 +6,7 @@
  */
 #include "weir/entry/frontend.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,16 +18,18 @@
 #include "weir/entry/rules.h"
 #include "weir/net/source_table.h"
 #include "weir/sys/sys.h"
+#include "parts.h"
 
 static bool is_guarded(const struct config_frontend *c)
 {
 	return c->allow != NULL || c->deny != NULL || c->allow_uid_count > 0 || c->maxconn_per_source > 0 ||
-	       c->route_count > 0 || c->sniff.kind != CONFIG_SNIFF_OFF;
+	       c->source_rate.count > 0 || c->route_count > 0 || c->sniff.kind != CONFIG_SNIFF_OFF;
 }
 
 static bool is_choosy(const struct config_frontend *c)
 {
-	return c->allow != NULL || c->deny != NULL || c->allow_uid_count > 0 || c->trusted != NULL;
+	return c->allow != NULL || c->deny != NULL || c->allow_uid_count > 0 || c->trusted != NULL ||
+	       c->source_rate.count > 0;
 }
 
 /* A backend lives as long as settings name it, one count for each place where they do. */
@@ -66,6 +69,8 @@ struct frontend_settings *frontend_settings_new(struct frontend *fe, const struc
 	s->frontend = fe;
 	s->backend = backend;
 	s->users = 1;
+	s->source_rate = source_rate_of(config->source_rate.count, config->source_rate.period_ns,
+					config->source_rate.burst);
 	s->guarded = is_guarded(config);
 	s->choosy = is_choosy(config);
 	s->sniffs = config->sniff.kind != CONFIG_SNIFF_OFF;
@@ -131,10 +136,50 @@ static struct frontend *frontend_alloc(void)
 	return fe;
 }
 
+/* ---- tables of sources ---- */
+
+int frontend_make_tables(const struct frontend *fe, const struct config_frontend *config,
+			 struct frontend_tables *t)
+{
+	const bool needs_sources = config->maxconn_per_source > 0 && fe->sources == NULL;
+	const bool needs_rates = config->source_rate.count > 0 && fe->source_rates == NULL;
+
+	*t = (struct frontend_tables){0};
+	if (needs_sources)
+		t->sources = source_table_new();
+	if (needs_rates)
+		t->rates = source_rates_new(SOURCE_RATES_MAX);
+	if ((t->sources != NULL) == needs_sources && (t->rates != NULL) == needs_rates)
+		return 0;
+	frontend_free_tables(t);
+	return -ENOMEM;
+}
+
+void frontend_take_tables(struct frontend *fe, struct frontend_tables *t)
+{
+	if (fe->sources == NULL) {
+		atomic_store(&fe->sources, t->sources);
+		t->sources = NULL;
+	}
+	if (fe->source_rates == NULL) {
+		atomic_store(&fe->source_rates, t->rates);
+		t->rates = NULL;
+	}
+	frontend_free_tables(t);
+}
+
+void frontend_free_tables(struct frontend_tables *t)
+{
+	source_table_free(t->sources);
+	source_rates_free(t->rates);
+	*t = (struct frontend_tables){0};
+}
+
 struct frontend *frontend_new(struct entries *e, const struct config_frontend *config,
 			      struct backend *backend, struct backend *const *routes)
 {
 	struct frontend *fe = frontend_alloc();
+	struct frontend_tables tables;
 
 	if (fe == NULL)
 		return NULL;
@@ -148,9 +193,8 @@ struct frontend *frontend_new(struct entries *e, const struct config_frontend *c
 	atomic_init(&fe->limit, config->maxconn);
 	rate_init(&fe->rate, config->rate_limit);
 	fe->settings = frontend_settings_new(fe, config, backend, routes);
-	if (config->maxconn_per_source > 0)
-		atomic_init(&fe->sources, source_table_new());
-	if (fe->settings != NULL && (config->maxconn_per_source == 0 || fe->sources != NULL)) {
+	if (fe->settings != NULL && frontend_make_tables(fe, config, &tables) == 0) {
+		frontend_take_tables(fe, &tables);
 		fe->config = fe->settings->config;
 		return fe;
 	}
@@ -169,5 +213,6 @@ void frontend_free(struct entries *e, struct frontend *fe)
 	check(list_empty(&fe->versions));
 	slot_space_put(&e->live->objects, fe->slot);
 	source_table_free(fe->sources);
+	source_rates_free(fe->source_rates);
 	free(fe);
 }

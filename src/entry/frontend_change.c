@@ -14,7 +14,6 @@
 #include "weir/config/bind_range.h"
 #include "weir/config/same.h"
 #include "weir/entry/halt.h"
-#include "weir/net/source_table.h"
 #include "weir/sys/sys.h"
 #include "parts.h"
 
@@ -346,7 +345,6 @@ static int fill_change(struct entries *e, const struct entry_wish *wish, struct 
 {
 	struct frontend *fe = c->frontend;
 	const size_t room = count_endpoints(fe) + 1;
-	const bool needs_sources = wish->config->maxconn_per_source > 0 && fe->sources == NULL;
 
 	c->front = frontend_settings_find(fe, wish->config, wish->backend, wish->routes);
 	if (c->front != NULL)
@@ -355,10 +353,8 @@ static int fill_change(struct entries *e, const struct entry_wish *wish, struct 
 		c->front = frontend_settings_new(fe, wish->config, wish->backend, wish->routes);
 	c->entries = calloc(room, sizeof(struct endpoint_settings *));
 	c->options = calloc(room, sizeof(struct endpoint_options *));
-	if (needs_sources)
-		c->sources = source_table_new();
 	if (c->front == NULL || c->entries == NULL || c->options == NULL ||
-	    (needs_sources && c->sources == NULL))
+	    frontend_make_tables(fe, wish->config, &c->tables) != 0)
 		return -ENOMEM;
 	return prepare_versions(e, wish, c);
 }
@@ -404,7 +400,7 @@ void entries_undo_change(struct entries *e, struct entry_change *c)
 	}
 	free(c->options);
 	free(c->entries);
-	source_table_free(c->sources);
+	frontend_free_tables(&c->tables);
 	if (c->front != NULL)
 		frontend_settings_put(c->front);
 	*c = (struct entry_change){0};
@@ -470,10 +466,7 @@ void entries_commit_change(struct entries *e, struct entry_change *c)
 {
 	struct frontend *fe = c->frontend;
 
-	if (fe->sources == NULL)
-		atomic_store(&fe->sources, c->sources);
-	else
-		source_table_free(c->sources); /* another change has brought one meanwhile */
+	frontend_take_tables(fe, &c->tables);
 	while (c->count > 0) {
 		set_options(c, --c->count);
 		publish_version(e, c->entries[c->count]);

@@ -21,6 +21,15 @@ void endpoint_stop_hearing(struct endpoint *ep);
 /* Workers leave it. */
 void endpoint_leave_now(struct endpoint *ep, enum endpoint_order order);
 
+/* ---- frontend.c ---- */
+
+/* Makes the tables of sources that `config` needs and the frontend lacks. 0, or -ENOMEM with none made. */
+int frontend_make_tables(const struct frontend *fe, const struct config_frontend *config,
+			 struct frontend_tables *t);
+/* Gives them to the frontend, for good; frees those that another change has brought meanwhile. */
+void frontend_take_tables(struct frontend *fe, struct frontend_tables *t);
+void frontend_free_tables(struct frontend_tables *t);
+
 /* ---- unlisten.c ---- */
 
 /* Does `unlisten = no-server` allow it to listen now? */

@@ -21,6 +21,11 @@ enum rules_verdict rules_judge(const struct config_frontend *c, bool by_unix, co
 	return RULES_PASS;
 }
 
+bool rules_limit_source(const struct config_frontend *c, const struct addr_brief *client)
+{
+	return rules_has_ip(client) && (c->exempt == NULL || !netset_has(c->exempt, client));
+}
+
 bool rules_trust(const struct config_frontend *c, const struct addr_brief *peer)
 {
 	return c->trusted == NULL || peer->family == AF_UNIX || netset_has(c->trusted, peer);

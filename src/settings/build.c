@@ -37,6 +37,8 @@ static unsigned bad_of(const struct option *o)
 		return SECTION_BAD_SERVER;
 	if (o->type == OPT_BACKEND || o->type == OPT_ROUTE)
 		return SECTION_BAD_BACKEND;
+	if (o->type == OPT_SOURCE_RATE || strcmp(o->key, "maxconn-per-source") == 0)
+		return SECTION_BAD_SOURCE;
 	return 0;
 }
 

@@ -417,6 +417,8 @@ int config_diff_frontend(const struct config_front *before, const struct config_
 	if (!err)
 		err = diff_networks(to, "trusted", &a->trusted_list, &b->trusted_list);
 	if (!err)
+		err = diff_networks(to, "limit-exempt", &a->exempt_list, &b->exempt_list);
+	if (!err)
 		err = diff_users(to, a, b);
 	if (!err)
 		err = diff_routes(to, before, after);

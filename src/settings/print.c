@@ -251,17 +251,27 @@ static void print_users(struct printer *p, const struct config_frontend *f, cons
 /* Prints a list of a frontend, which its row cannot print. */
 static void print_list(struct printer *p, const struct config_frontend *f, const struct option *o)
 {
+	const struct {
+		const char *key;
+		const struct config_networks *list;
+	} lists[] = {
+		{"allow-from", &f->allow_list},
+		{"deny-from", &f->deny_list},
+		{"trusted", &f->trusted_list},
+		{"limit-exempt", &f->exempt_list},
+	};
+
 	if (o->type == OPT_USERS)
 		print_users(p, f, o);
-	else if (strcmp(o->key, "trusted") == 0)
-		print_networks(p, &f->origins, o, &f->trusted_list);
-	else
-		print_networks(p, &f->origins, o, o->key[0] == 'a' ? &f->allow_list : &f->deny_list);
+	for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+		if (strcmp(o->key, lists[i].key) == 0)
+			print_networks(p, &f->origins, o, lists[i].list);
 }
 
 static void print_access(struct printer *p, const struct config_frontend *f)
 {
-	static const char *const lists[] = {"allow-from", "deny-from", "trusted", "allow-uid"};
+	static const char *const lists[] = {"allow-from", "deny-from", "trusted", "allow-uid",
+					   "limit-exempt"};
 
 	for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
 		const struct option *o = option_find(IN_FRONTEND, lists[i]).option;

@@ -11,6 +11,7 @@ struct config_proxy proxy_view_front(const struct config_frontend *f)
 	struct config_proxy p = {
 #define OPTION_FRONT(type, member) .member = f->member,
 #include "weir/config/option_members.tbl.h"
+		.source_rate = f->source_rate,
 		.sniff = f->sniff,
 		.timeouts = f->timeouts,
 		.tcp = f->tcp,

@@ -62,6 +62,7 @@ static const struct setting_type other_types[OPT_TYPES] = {
 	[OPT_PROTOS] = {setting_parse_protos, NULL, setting_never_set},
 	[OPT_OBSERVE] = {setting_parse_observe, setting_print_observe, NULL},
 	[OPT_SNIFF] = {setting_parse_sniff, setting_print_sniff, NULL},
+	[OPT_SOURCE_RATE] = {setting_parse_source_rate, setting_print_source_rate, NULL},
 };
 
 const struct setting_type *setting_type_of(enum option_type type)
@@ -75,7 +76,8 @@ static bool takes_words(enum option_type type)
 {
 	return type == OPT_LOG || type == OPT_ADMIN || type == OPT_STATS || type == OPT_KEEPALIVE ||
 	       type == OPT_KEEPALIVES || type == OPT_BALANCE || type == OPT_CHECK || type == OPT_NETWORKS ||
-	       type == OPT_USERS || type == OPT_SNIFF || type == OPT_RESOLVERS || type == OPT_OBSERVE;
+	       type == OPT_USERS || type == OPT_SNIFF || type == OPT_RESOLVERS || type == OPT_OBSERVE ||
+	       type == OPT_SOURCE_RATE;
 }
 
 int setting_parse(const struct setting *s)

@@ -187,6 +187,9 @@ void setting_print_list(const struct config_list *list, FILE *out);
 void setting_print_list_facts(const struct config_list *list, FILE *out);
 bool setting_same_lists(const struct config_list *a, size_t a_count, const struct config_list *b,
 			size_t b_count);
+/* New connections of one source, in setting_source_rate.c. */
+int setting_parse_source_rate(const struct setting *s, void *field);
+void setting_print_source_rate(const void *field, const struct option *option, FILE *out);
 /* What TLS clients say, in setting_sniff.c. */
 int setting_parse_sniff(const struct setting *s, void *field);
 void setting_print_sniff(const void *field, const struct option *option, FILE *out);

@@ -299,6 +299,7 @@ static void fill_access(struct arena *a, struct config_frontend *to, const struc
 	to->allow = copy_networks(a, &set->allow, &to->allow_list);
 	to->deny = copy_networks(a, &set->deny, &to->deny_list);
 	to->trusted = copy_networks(a, &set->trusted, &to->trusted_list);
+	to->exempt = copy_networks(a, &set->exempt, &to->exempt_list);
 	to->allow_uids = copy_bytes(a, set->allow_uids.list, set->allow_uids.count * sizeof(uid_t));
 	to->allow_uid_count = set->allow_uids.count;
 }
@@ -354,6 +355,7 @@ static void fill_frontend(struct arena *a, const struct config *c, struct config
 	to->routes_only = p->routes_only;
 	to->timeouts = timeouts_of(c, p, &set);
 	to->tcp = with_keepalive(set.tcp, &set.client_keepalive);
+	to->source_rate = set.source_rate;
 	to->sniff = set.sniff;
 	fill_access(a, to, &set);
 	to->place = place_in(c, p->section->at.source->name, p->section->at.line);

@@ -133,6 +133,10 @@ static void validate_front(struct build *b, struct proxy *p)
 	    !build_leads_to_persist(b, p))
 		no_effect(b, p, "sniff", "no backend of this frontend has 'persist = rdp'",
 			  "add that to the backend; or 'required', which closes what is not RDP");
+	if (p->set.maxconn_per_source == 0 && p->set.source_rate.count == 0 &&
+	    (p->section->bad & SECTION_BAD_SOURCE) == 0)
+		no_effect(b, p, "limit-exempt", "the section has no limit per source",
+			  "add 'maxconn-per-source = N' or 'rate-limit-per-source = N/TIME'");
 	if (binds_known && !any_unix_bind(p))
 		no_effect(b, p, "allow-uid", "no bind line is a Unix socket",
 			  "over TCP the user is unknown: see 'allow-from'");

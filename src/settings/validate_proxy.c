@@ -131,6 +131,10 @@ static void look_at_frontend(struct believers *all, const struct proxy *p)
 		add_option(all, p, "deny-from");
 	if (p->set.maxconn_per_source > 0)
 		add_option(all, p, "maxconn-per-source");
+	if (p->set.source_rate.count > 0)
+		add_option(all, p, "rate-limit-per-source");
+	if (config_has_networks(&p->set.exempt))
+		add_option(all, p, "limit-exempt");
 	for (size_t i = 0; i < p->route_count; i++)
 		if (config_has_networks(&p->routes[i].route.src) || p->routes[i].route.ports.count > 0)
 			add_believer(all, "use-backend", p->routes[i].place);

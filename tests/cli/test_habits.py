@@ -216,7 +216,7 @@ NOT_RULES = [f"tcp-request {rest}" for rest in [
     "connection reject if { src ::ffff:10.0.0.1/24 }", "connection reject if { src }",
     "connection reject if { dst 10.0.0.0/8 }", "connection reject if local",
     "connection reject unless local", "content reject if { src 10.0.0.0/8 x }", "content accept",
-    "connection reject if { src 10.0.0.0/8", "connection reject if { src_conn_cur gt 10 }",
+    "connection reject if { src 10.0.0.0/8", "connection reject if { src_http_req_rate gt 10 }",
     "connection expect-proxy layer4 unless { src 10.0.0.0/8 }",
     "connection expect-proxy layer4 if !{ src 10.0.0.0/8 }", "connection expect-proxy layer4 if local",
 ]]

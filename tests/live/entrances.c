@@ -400,6 +400,7 @@ static void check_frontend(const struct live_frontend *f)
 	for (size_t i = 0; i < f->config.route_count; i++)
 		check(fe->settings->routes[i] == f->routes_to[i]->live);
 	check(f->config.maxconn_per_source == 0 || fe->sources != NULL);
+	check(f->config.source_rate.count == 0 || fe->source_rates != NULL);
 }
 
 /* One that has left, or is about to, keeps the settings that it had. */

@@ -48,6 +48,9 @@ void objects_draw_frontend(struct live_frontend *f)
 	objects_draw_tcp(&c->tcp);
 	c->maxconn = objects_draw(3) == 0 ? 200 + objects_draw(200) : 0;
 	c->maxconn_per_source = objects_draw(3) == 0 ? 3000 : 0;
+	c->source_rate = (struct config_source_rate){0};
+	if (objects_draw(3) == 0)
+		c->source_rate = (struct config_source_rate){1000000, 1000000, NS_PER_SEC};
 	c->deny = objects_draw(3) == 0 ? objects.elsewhere.set : NULL;
 	c->deny_list = c->deny != NULL ? list_of(&objects.elsewhere) : (struct config_networks){0};
 	f->to = objects_backend(true);

@@ -11,8 +11,8 @@ from harness.timing import PATIENCE, stays, wait_until
 ME = "127.0.0.1"
 SPREAD = [f"127.0.0.{n}" for n in range(2, 10)]
 # Why a session failed, and what `explain` calls that.
-OUTCOMES = {"denied": "denied", "source_limit": "denied", "no_server": "no_server",
-            "queue_full": "queue_full"}
+OUTCOMES = {"denied": "denied", "source_limit": "denied", "source_rate": "denied",
+            "no_server": "no_server", "queue_full": "queue_full"}
 
 
 def servers(*options):
@@ -50,6 +50,10 @@ CASES = {
     "deny": ("deny-from = 127.0.0.2 127.0.0.4/31\n" + servers(""), (), SPREAD[:5]),
     "allow": ("allow-from = 127.0.0.2 127.0.0.4/31\ndeny-from = 127.0.0.5\n" + servers(""), (), SPREAD[:5]),
     "sources": ("maxconn-per-source = 1\n" + servers(""), (), [ME, ME, *SPREAD[:2], SPREAD[0]]),
+    "rates": ("rate-limit-per-source = 1/1h burst=2\nmaxconn-per-source = 3\n" + servers(""), (),
+              [ME, ME, ME, *SPREAD[:2], SPREAD[0], SPREAD[0]]),
+    "exempt": (f"rate-limit-per-source = 1/1h\nmaxconn-per-source = 1\nlimit-exempt = {ME}\n" +
+               servers(""), (), [ME, ME, ME, SPREAD[0], SPREAD[0]]),
     "crowded": ("maxconn = 1\n" + servers(""), (), [ME] * 2),
     "crowd": ("maxconn = 2\ndeny-from = 127.0.0.3\n" + servers("", ""), (), SPREAD[:2] + [ME] * 2),
     "disabled": (servers(""), ("disable frontend disabled",), [ME]),

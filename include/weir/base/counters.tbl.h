@@ -53,4 +53,6 @@ COUNTER(timer_runs, TOTAL, "turns", "turns of the loops in which a timer was due
 COUNTER(timer_lag_ns, TOTAL, "ns", "time by which the first timer of each of these turns was late")
 COUNTER(memory_pauses, TOTAL, "pauses", "times a listener paused because memory was short")
 COUNTER(mailbox_full, TOTAL, "connections", "connections not given away: that worker's mailbox was full")
+COUNTER(source_rate_limited, TOTAL, "clients", "clients denied by rate-limit-per-source")
+COUNTER(source_rate_missed, TOTAL, "clients", "clients let in with rate-limit-per-source out of room")
 COUNTER(empty_sessions, TOTAL, "sessions", "sessions without a byte from the client, not logged")

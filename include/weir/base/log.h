@@ -91,7 +91,7 @@ void log_record(enum log_level level, log_format_fn format, const void *body, si
  * per cause; the next line of that cause and thread that passes reports how many there were. If none comes,
  * the log's reader reports them within two seconds (log_ring_take_left_out). Returns true when the line may
  * be written. A zeroed struct is ready for use; one per thread. */
-#define LOG_LIMIT_KEYS 4
+#define LOG_LIMIT_KEYS 5
 struct log_limit {
 	struct {
 		int64_t second;

@@ -295,6 +295,11 @@ OPTION("proto", IN_ROUTE, IN_ROUTE, OPT_PROTOS, 0, "tls | http | ssh | other,...
        "matches none of them.",
        "use-backend app = proto=ssh")
 
+/* The word of a rate-limit-per-source line */
+OPTION("burst", IN_SOURCE_RATE, IN_SOURCE_RATE, OPT_COUNT, 0, "N", FIELD_SOURCE_RATE(burst), NULL, 1, 1000000,
+       "Connections that may come at once after a quiet time; if unset, as many as in the time.",
+       "rate-limit-per-source = 20/10s burst=50")
+
 /* The words of a sniff line */
 OPTION("timeout", IN_SNIFF, IN_SNIFF, OPT_DURATION, 0, "DURATION", FIELD_SNIFF(timeout_ns), NULL, 0, MAX_NS,
        "How long a client may stay silent, since the accept; if unset, timeout-handshake.",

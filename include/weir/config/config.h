@@ -18,6 +18,7 @@
 
 #include "weir/base/log.h"
 #include "weir/config/sniff.h"
+#include "weir/config/source_rate.h"
 #include "weir/net/addr.h"
 #include "weir/net/host_set.h"
 #include "weir/net/netset.h"
@@ -436,11 +437,14 @@ struct config_frontend {
 	struct netset *allow;   /* NULL = all are allowed; borrows from the snapshot, like the next two */
 	struct netset *deny;    /* NULL = nobody is denied; takes precedence over `allow` */
 	struct netset *trusted; /* allowed to send a PROXY header; NULL = all */
+	struct netset *exempt;  /* sources without the limits per source; NULL = none; borrows too */
 	struct config_networks allow_list;
 	struct config_networks deny_list;
 	struct config_networks trusted_list;
+	struct config_networks exempt_list;
 	uid_t *allow_uids;      /* for Unix listeners; none = all */
 	size_t allow_uid_count;
+	struct config_source_rate source_rate;
 	struct config_sniff sniff;
 	struct config_route *routes;
 	size_t route_count;

@@ -71,6 +71,7 @@
 #define OPTION_AT_FIELD_ROUTE(member)	NONE, member
 #define OPTION_AT_FIELD_SNIFF(member)	NONE, member
 #define OPTION_AT_FIELD_OBSERVE(member) NONE, member
+#define OPTION_AT_FIELD_SOURCE_RATE(member) NONE, member
 #define OPTION_AT_NO_FIELD		NONE, none
 #define OPTION_NONE(type, member)
 

@@ -36,6 +36,7 @@ enum option_section {
 	IN_SNIFF = 1 << 16,
 	IN_SET = 1 << 17,
 	IN_OBSERVE = 1 << 18,
+	IN_SOURCE_RATE = 1 << 19,
 };
 
 #define IN_PROXIES (IN_LISTEN | IN_FRONTEND | IN_BACKEND)
@@ -103,6 +104,7 @@ enum option_type {
 	OPT_PROTOCOLS,	/* struct route_protocols */
 	OPT_PROTOS,	/* unsigned: bits of enum config_proto */
 	OPT_SNIFF,	/* struct config_sniff */
+	OPT_SOURCE_RATE, /* struct config_source_rate */
 	OPT_OBSERVE,	/* struct config_observing */
 	OPT_ROUTE,	/* this and the next six are read where proxies are built */
 	OPT_BIND,
@@ -154,7 +156,9 @@ struct config_proxy {
 	struct config_networks allow;
 	struct config_networks deny;
 	struct config_networks trusted;
+	struct config_networks exempt;
 	struct config_ids allow_uids;
+	struct config_source_rate source_rate;
 	struct config_sniff sniff;
 	struct config_balancing balance;
 	struct config_check check;

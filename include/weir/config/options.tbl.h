@@ -155,6 +155,16 @@ OPTION("maxconn-per-source", FRONT_D, FRONT_D, OPT_COUNT_OFF, 0, "off | N", MADE
        "Maximum concurrent connections from one IPv4 address or one IPv6 /64 network. Until its PROXY "
        "header has arrived, a connection counts towards the address that it comes from.",
        "maxconn-per-source = 20")
+OPTION("rate-limit-per-source", FRONT_D, FRONT_D, OPT_SOURCE_RATE, 0, "off | N/TIME [burst=]",
+       FIELD_PROXY(source_rate), "off", 0, 0,
+       "Maximum new connections of one IPv4 address or one IPv6 /64 network in a time, on average; further "
+       "ones are reset. Behind a PROXY header, it applies to the address in the header.",
+       "rate-limit-per-source = 20/10s burst=50")
+OPTION("limit-exempt", FRONT_D, FRONT_D, OPT_NETWORKS, OPT_REPEAT, "NETWORK... | @FILE", FIELD_PROXY(exempt),
+       NULL, 0, 0,
+       "Networks that maxconn-per-source and rate-limit-per-source do not apply to; all other rules and "
+       "limits do.",
+       "limit-exempt = 10.0.0.0/8 2001:db8::/32")
 OPTION("log-sample", FRONT_D, FRONT_D, OPT_SAMPLE, 0, "1/N | errors", MADE_FRONT(log_sample), "1/1", 1,
        1000000,
        "Share of sessions whose end is logged, chosen at random. Sessions that ended with an error or after "

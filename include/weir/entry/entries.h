@@ -133,7 +133,7 @@ struct entry_change {
 	struct endpoint_settings **entries; /* owns; pins each: one for each endpoint that stays */
 	struct endpoint_options **options; /* owns: for each of them, what is to be set on its socket */
 	size_t count;
-	struct source_table *sources; /* owns; NULL if none is needed, or there is one */
+	struct frontend_tables tables; /* owns */
 	bool revives;	  /* see struct entry_wish */
 	unsigned changes; /* of the frontend, when this one was prepared */
 	/* After a failure, if an option of a socket was the reason; else NULL. */

@@ -17,6 +17,7 @@
 #include "weir/base/rate.h"
 #include "weir/base/retire.h"
 #include "weir/entry/paused.h"
+#include "weir/net/source_rates.h"
 
 struct backend;
 struct config_frontend;
@@ -33,6 +34,7 @@ struct frontend_settings {
 	/* Versions of endpoints that name it, the frontend while in effect, a change that is prepared;
 	 * control. */
 	unsigned users;
+	struct source_rate source_rate; /* of rate-limit-per-source */
 	bool guarded;	/* admission.c has rules to apply */
 	bool choosy;	/* some of them apply to the peer's own address, before it becomes a session */
 	bool sniffs;	/* clients send a TLS hello first */
@@ -79,6 +81,7 @@ struct frontend {
 	/* Control writes, workers read. */
 	atomic_bool removed;
 	_Atomic(struct source_table *) sources; /* owns; NULL until maxconn-per-source is set */
+	_Atomic(struct source_rates *) source_rates; /* owns; NULL until rate-limit-per-source is set */
 	atomic_uint limit; /* maxconn */
 
 	_Alignas(64) atomic_int sessions;
@@ -87,6 +90,12 @@ struct frontend {
 	struct paused paused;	 /* listeners that wait because `limit` is reached */
 	struct paused rate_paused; /* listeners that wait because of rate-limit */
 	struct rate rate;	   /* for rate-limit; its limit is 0 without one */
+};
+
+/* Tables of sources that a change brings; each NULL if none is needed, or there is one. */
+struct frontend_tables {
+	struct source_table *sources;
+	struct source_rates *rates;
 };
 
 /* The maxconn of this frontend at this moment. Any thread. */

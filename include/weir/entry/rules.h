@@ -52,6 +52,9 @@ static inline bool rules_has_ip(const struct addr_brief *a)
 /* `by_unix`: the client came in by a Unix socket. */
 enum rules_verdict rules_judge(const struct config_frontend *c, bool by_unix,
 			       const struct addr_brief *client);
+/* Do maxconn-per-source and rate-limit-per-source apply to this client? Not to those of limit-exempt, nor to
+ * one without an IP address. */
+bool rules_limit_source(const struct config_frontend *c, const struct addr_brief *client);
 /* May this peer send a PROXY header? */
 bool rules_trust(const struct config_frontend *c, const struct addr_brief *peer);
 /* Does the frontend use the names that clients ask for? */

@@ -27,6 +27,7 @@ WAYS = {
     "denied-by-header": ("accept-proxy", "deny-from = 10.0.0.0/8",
                          b"PROXY TCP4 10.0.0.1 192.0.2.2 1111 2222\r\n", "denied"),
     "over-its-limit": ("", "maxconn-per-source = 2", b"", "source_limit"),
+    "over-its-rate": ("", "rate-limit-per-source = 2/1h\nlimit-exempt = 127.0.0.1", b"", "source_rate"),
     "bad-header": ("accept-proxy", "", b"GET / HTTP/1.1\r\n\r\n", "handshake"),
     "bad-checksum": ("accept-proxy", "",
                      proxy.v2("tcp4", bytes(12), proxy.tlv(proxy.CRC32C, b"oops")), "handshake"),
@@ -56,7 +57,7 @@ def serve(peers, where, listener, way):
 def flood(daemon, peers, listener, way, meanwhile):
     """Strangers come while meanwhile() runs. The seconds that it took."""
     begin = time.monotonic()
-    keep = 2 if way == "over-its-limit" else 0
+    keep = 2 if way.startswith("over-its") else 0
     strangers = peers.keep(Flood(daemon.address("l"), WAYS[way][2], keep))
     kept = [peers.keep(listener.accept()) for _ in range(keep)]
     meanwhile()

@@ -381,7 +381,7 @@ static void the_first_line_of_each_kind_passes_and_counts_are_of_a_cause(void **
 	/* A kind that was held back has its line in the next second, and the count is that of its cause. */
 	assert_true(log_limit_ok(&limit, LOG_CAUSE_CONNECT, LOG_LIMIT_KEYS + 2, 6 * NS_PER_SEC, 1));
 	assert_string_equal(take(f, buf, sizeof(buf)),
-			    "5 7 more lines were left out: failed connects to servers");
+			    "5 8 more lines were left out: failed connects to servers");
 	assert_empty(f);
 	assert_int_equal(log_ring_take_left_out(f->ring, LOG_CAUSE_ACCEPT), 1);
 	assert_false(log_ring_has_left_out(f->ring));

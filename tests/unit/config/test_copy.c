@@ -313,6 +313,7 @@ static struct full *make_full(void)
 	name_networks(&f->frontend.allow_list);
 	name_networks(&f->frontend.deny_list);
 	name_networks(&f->frontend.trusted_list);
+	name_networks(&f->frontend.exempt_list);
 	for (size_t i = 0; i < EACH; i++) {
 		name_networks(&f->frontend.routes[i].src_list);
 		name_hosts(&f->arena, &f->frontend.routes[i].sni);
@@ -411,6 +412,7 @@ static void copy_of_frontend_has_sets_and_routes_but_no_binds(void **state)
 	assert_looks_up(copy->allow);
 	assert_looks_up(copy->deny);
 	assert_looks_up(copy->trusted);
+	assert_looks_up(copy->exempt);
 	assert_int_equal(copy->route_count, EACH);
 	for (size_t i = 0; i < EACH; i++) {
 		assert_looks_up(copy->routes[i].src);
@@ -524,7 +526,7 @@ static void nothing_is_left_behind_at_every_allocation(void **state)
 {
 	struct full *f = make_full();
 	/* netset_new() frees one of its own for each set, and config_names_set() does. */
-	long temporary = 3 + EACH + EACH;
+	long temporary = 4 + EACH + EACH;
 
 	(void)state;
 	FAIL_EACH(frontend, &f->frontend);

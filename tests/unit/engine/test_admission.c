@@ -114,6 +114,8 @@ static int close_rig(void **state)
 	netset_free(r->frontend.deny);
 	free(r->frontend.allow_list.list);
 	free(r->frontend.deny_list.list);
+	netset_free(r->frontend.exempt);
+	free(r->frontend.exempt_list.list);
 	for (size_t i = 0; i < r->frontend.route_count; i++) {
 		netset_free(r->routes[i].src);
 		free(r->routes[i].src_list.list);
@@ -357,6 +359,101 @@ static void a_source_may_have_so_many_sessions_until_one_ends(void **state)
 	assert_int_equal(counter_get(&r->worker->counters.source_limited), 2);
 	assert_int_equal(counter_get(&r->worker->counters.denied), 5);
 	assert_int_equal(atomic_load(&r->fe->denied), 7);
+}
+
+/* A session that its listener has judged. */
+static enum close_reason ask_again(struct rig *r, const char *ip)
+{
+	struct session *s = client(r, ip);
+	enum close_reason why;
+
+	s->judged = true;
+	why = reason_of(s);
+	end(s);
+	return why;
+}
+
+static void a_source_may_open_so_many_connections_in_a_time(void **state)
+{
+	struct rig *r = *state;
+
+	r->frontend.source_rate = (struct config_source_rate){2, 2, 10 * NS_PER_SEC};
+	set_networks(&r->frontend.deny, &r->frontend.deny_list, "10.0.0.9", NULL);
+	set_networks(&r->frontend.exempt, &r->frontend.exempt_list, "10.0.0.8", "2001:db8::/32");
+	start(r);
+	assert_true(r->fe->settings->guarded);
+	assert_true(r->fe->settings->choosy);
+	r->worker->loop.now_ns = 100 * NS_PER_SEC;
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(ask(r, "10.0.0.1"), CLOSE_NORMAL);
+	assert_int_equal(ask(r, "10.0.0.1"), CLOSE_SOURCE_RATE);
+	assert_int_equal(ask(r, "10.0.0.2"), CLOSE_NORMAL);
+	assert_int_equal(ask_again(r, "10.0.0.1"), CLOSE_NORMAL);
+	for (int i = 0; i < 5; i++) {
+		assert_int_equal(ask(r, "10.0.0.8"), CLOSE_NORMAL);
+		assert_int_equal(ask(r, "2001:db8::1"), CLOSE_NORMAL);
+		assert_int_equal(ask(r, "10.0.0.9"), CLOSE_DENIED);
+		assert_int_equal(ask(r, "unix"), CLOSE_NORMAL);
+	}
+	r->worker->loop.now_ns += 5 * NS_PER_SEC - 1;
+	assert_int_equal(ask(r, "10.0.0.1"), CLOSE_SOURCE_RATE);
+	r->worker->loop.now_ns += 1;
+	assert_int_equal(ask(r, "10.0.0.1"), CLOSE_NORMAL);
+	assert_int_equal(ask(r, "10.0.0.1"), CLOSE_SOURCE_RATE);
+	assert_int_equal(counter_get(&r->worker->counters.source_rate_limited), 3);
+	assert_int_equal(counter_get(&r->worker->counters.denied), 5);
+	assert_int_equal(counter_get(&r->worker->counters.source_limited), 0);
+	assert_int_equal(atomic_load(&r->fe->denied), 8);
+	assert_int_equal(source_rates_size(r->fe->source_rates), 2);
+}
+
+static void sources_beyond_a_full_table_are_let_in_and_counted(void **state)
+{
+	struct rig *r = *state;
+
+	r->frontend.source_rate = (struct config_source_rate){1, 1, NS_PER_SEC};
+	start(r);
+	source_rates_free(r->fe->source_rates);
+	r->fe->source_rates = source_rates_new(2);
+	assert_non_null(r->fe->source_rates);
+	r->worker->loop.now_ns = 100 * NS_PER_SEC;
+	assert_int_equal(ask(r, "10.0.0.1"), CLOSE_NORMAL);
+	assert_int_equal(ask(r, "10.0.0.2"), CLOSE_NORMAL);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(ask(r, "10.0.0.3"), CLOSE_NORMAL);
+	assert_int_equal(counter_get(&r->worker->counters.source_rate_missed), 3);
+	assert_int_equal(ask(r, "10.0.0.1"), CLOSE_SOURCE_RATE);
+	r->worker->loop.now_ns += NS_PER_SEC;
+	assert_int_equal(ask(r, "10.0.0.3"), CLOSE_NORMAL);
+	assert_int_equal(ask(r, "10.0.0.3"), CLOSE_SOURCE_RATE);
+	assert_int_equal(counter_get(&r->worker->counters.source_rate_missed), 3);
+}
+
+static void exempt_sources_are_not_counted(void **state)
+{
+	struct rig *r = *state;
+	struct session *s[4];
+
+	r->frontend.maxconn_per_source = 1;
+	set_networks(&r->frontend.exempt, &r->frontend.exempt_list, "10.0.0.8", NULL);
+	start(r);
+	for (int i = 0; i < 4; i++) {
+		s[i] = client(r, "10.0.0.8");
+		assert_int_equal(reason_of(s[i]), CLOSE_NORMAL);
+	}
+	assert_int_equal(source_table_size(r->fe->sources), 0);
+	for (int i = 0; i < 4; i++)
+		end(s[i]);
+	s[0] = client(r, "10.0.0.7");
+	assert_int_equal(reason_of(s[0]), CLOSE_NORMAL);
+	assert_int_equal(ask(r, "10.0.0.7"), CLOSE_SOURCE_LIMIT);
+	end(s[0]);
+	/* Nor is a peer that owes a header. */
+	s[0] = client(r, "10.0.0.8");
+	session_set_state(s[0], SESSION_HANDSHAKE);
+	admission_owes_header(s[0]);
+	assert_null(s[0]->extra);
+	end(s[0]);
 }
 
 /* The reservations that sessions of the frontend have taken or given back since their start. */
@@ -613,6 +710,9 @@ int main(void)
 		TEST(networks_are_no_matter_for_a_unix_client_of_a_unix_listener),
 		TEST(a_user_who_is_not_listed_is_denied),
 		TEST(a_source_may_have_so_many_sessions_until_one_ends),
+		TEST(a_source_may_open_so_many_connections_in_a_time),
+		TEST(sources_beyond_a_full_table_are_let_in_and_counted),
+		TEST(exempt_sources_are_not_counted),
 		TEST(who_waits_for_one_that_is_ending_has_no_slot_until_it_has_its_place),
 		TEST(who_is_refused_after_its_wait_gives_no_slot_back_again),
 		TEST(who_owes_a_header_is_counted_by_its_own_address_until_it_is_named),

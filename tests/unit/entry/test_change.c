@@ -49,6 +49,7 @@ static void fill_front(void)
 	front.route_count = 1;
 	front.maxconn = 7;
 	front.maxconn_per_source = 5;
+	front.source_rate = (struct config_source_rate){3, 3, NS_PER_SEC};
 }
 
 static struct entry_wish wish_of(const struct config_frontend *config)
@@ -99,6 +100,7 @@ struct picture {
 	const struct frontend_settings *front;
 	unsigned users, pins, limit;
 	const void *sources;
+	const void *source_rates;
 	long allocated;
 };
 
@@ -134,6 +136,7 @@ static struct picture look(void)
 	p.pins = endpoint_settings(ep)->pins;
 	p.limit = frontend_limit(fe);
 	p.sources = atomic_load(&fe->sources);
+	p.source_rates = atomic_load(&fe->source_rates);
 	p.allocated = allocated;
 	return p;
 }
@@ -464,6 +467,7 @@ static void commit_needs_no_memory(void **state)
 	entries_remove_frontend(entries, g, r.now_ns);
 	fail_nothing();
 	assert_non_null(atomic_load(&fe->sources));
+	assert_non_null(atomic_load(&fe->source_rates));
 	(void)rig_settle(&r);
 }
 

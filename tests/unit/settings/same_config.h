@@ -159,6 +159,7 @@ static inline void assert_same_access(const struct config_frontend *a, const str
 	assert_same_networks(a->allow, b->allow, &a->allow_list, &b->allow_list);
 	assert_same_networks(a->deny, b->deny, &a->deny_list, &b->deny_list);
 	assert_same_networks(a->trusted, b->trusted, &a->trusted_list, &b->trusted_list);
+	assert_same_networks(a->exempt, b->exempt, &a->exempt_list, &b->exempt_list);
 	assert_int_equal(a->allow_uid_count, b->allow_uid_count);
 	for (size_t i = 0; i < a->allow_uid_count; i++)
 		assert_int_equal(a->allow_uids[i], b->allow_uids[i]);
@@ -268,6 +269,9 @@ static inline void assert_same_frontend(const struct config_frontend *a, const s
 #include "weir/config/option_members.tbl.h"
 	assert_same_timeouts(&a->timeouts, &b->timeouts);
 	assert_same_tcp(&a->tcp, &b->tcp);
+	assert_int_equal(a->source_rate.count, b->source_rate.count);
+	assert_int_equal(a->source_rate.burst, b->source_rate.burst);
+	assert_int_equal(a->source_rate.period_ns, b->source_rate.period_ns);
 	assert_int_equal(a->sniff.kind, b->sniff.kind);
 	assert_int_equal(a->sniff.timeout_ns, b->sniff.timeout_ns);
 	assert_int_equal(a->sniff.required, b->sniff.required);

@@ -153,6 +153,9 @@ static void lists_are_reported_whole_while_they_are_short(void **state)
 		    "use-backend: web src=10.0.0.0/8 -> web dst-port=80; web src=10.0.0.0/8\n");
 	assert_diff(WEB("use-backend web = dst-port=80\n"), WEB("use-backend web = dst-port=80-81\n"),
 		    "use-backend: web dst-port=80 -> web dst-port=80-81\n");
+	assert_diff(WEB("rate-limit-per-source = 1/1s\nlimit-exempt = ::1\n"),
+		    WEB("rate-limit-per-source = 1/1s burst=2\nlimit-exempt = ::1 10.0.0.1\n"),
+		    "rate-limit-per-source: 1/1s -> 1/1s burst=2\nlimit-exempt: ::1 -> ::1 10.0.0.1\n");
 	assert_diff(WEB("sniff = tls\nuse-backend web = sni=a\n"),
 		    WEB("sniff = tls timeout=1s\nuse-backend web = sni=a,b alpn=h2\n"),
 		    "sniff: tls -> tls timeout=1s\n"
@@ -342,6 +345,7 @@ static const char *const worlds[] = {
 	WEB("check = smtp EHLO a\n"),
 	WEB("check = smtp HELO b\n"),
 	WEB("allow-from = 10.0.0.0/8\ndeny-from = 10.0.0.1\nunlisten = no-server\n"),
+	WEB("maxconn-per-source = 3\nrate-limit-per-source = 9/1m burst=3\nlimit-exempt = ::1\n"),
 	WEB("use-backend web = src=10.0.0.0/8 dst-port=80\non-removed = close\n"),
 	WEB("sniff = rdp required\n"),
 	WEB("sniff = rdp\npersist = rdp\n"),

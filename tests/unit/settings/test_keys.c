@@ -13,7 +13,8 @@ static const char everything[] =
 	"[frontend f]\n"
 	"bind = :4001 accept-proxy=optional interface=lo freebind transparent tfo mptcp\n"
 	"bind = unix:/tmp/f.sock accept-proxy\nbind = :4002 accept-proxy=off\n"
-	"rate-limit = 5_000\nmaxconn-per-source = 20\nno-server = queue\nlog-sample = 1/1_000\n"
+	"rate-limit = 5_000\nmaxconn-per-source = 20\nrate-limit-per-source = 9/1m burst=20\n"
+	"limit-exempt = 192.0.2.0/28 ::1\nno-server = queue\nlog-sample = 1/1_000\n"
 	"allow-from = 192.0.2.0/24, 2001:db8::/32\nallow-from = 10.1.2.3\ndeny-from = 10.1.0.0/16\n"
 	"trusted = 127.0.0.1 ::1\nallow-uid = root, 7 8\n"
 	"use-backend app = src=10.0.0.0/8,::1 dst-port=80,90-99\nuse-backend big = dst-port=1\n"
@@ -112,7 +113,7 @@ static void routes_name_their_backend(void **state)
 	assert_int_equal(f->routes[0].port_count, 2);
 	assert_int_equal(f->routes[0].ports[1].first, 90);
 	assert_int_equal(f->routes[0].ports[1].last, 99);
-	assert_int_equal(f->routes[0].place.line, 21);
+	assert_int_equal(f->routes[0].place.line, 23);
 	unload(&l);
 }
 

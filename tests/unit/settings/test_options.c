@@ -130,7 +130,7 @@ static void every_word_of_a_choice_has_its_constant(void **state)
 
 #define PROXY_LINES                                                                                          \
 	(IN_LISTEN | IN_BIND | IN_SERVER | IN_SET | IN_BALANCE | IN_KEEPALIVE | IN_CHECK |                   \
-	 IN_ROUTE | IN_SNIFF | IN_OBSERVE)
+	 IN_ROUTE | IN_SNIFF | IN_OBSERVE | IN_SOURCE_RATE)
 
 /* The example of a row, in a file where it may stand. */
 static struct loaded load_example(const struct option *o)
