@@ -252,6 +252,8 @@ static void open_crowd(uint64_t seed, const struct world_options *options)
 	if (prng_chance(&model.rng, 25))
 		crowd.step_ns = CROWD_LONG_STEP_NS;
 	rig_open(&o);
+	if (crowd.blind)
+		rig.limits_sources = false; /* the times of its workers differ by more than a turn */
 	control_open();
 	crowd_judge_begin();
 	world_set_patience(options->driver);
@@ -394,6 +396,8 @@ static void note_states(void)
 		cover(COVER_CROWD_RATE);
 	if (engine_sum(e, source_waits) > 0)
 		cover(COVER_CROWD_SOURCE);
+	if (engine_sum(e, source_rate_limited) > 0)
+		cover(COVER_CROWD_SOURCE_RATE);
 	if (engine_sum(e, redispatches) > 0)
 		cover(COVER_CROWD_REDISPATCH);
 }

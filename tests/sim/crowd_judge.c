@@ -11,6 +11,7 @@
 
 #include "control.h"
 #include "cover.h"
+#include "crowd_rates.h"
 #include "engine/extra.h"
 #include "live.h"
 #include "model.h"
@@ -19,7 +20,7 @@
 #include "rig_config.h"
 #include "weir/balance/fallback.h"
 
-#define JUDGE_SLOTS 256 /* numbers of objects are below, and those of versions */
+#define JUDGE_SLOTS CROWD_SLOTS /* numbers of objects are below, and those of versions */
 
 /* Counted by hand. */
 static struct hand_counts {
@@ -194,6 +195,8 @@ static void compare_frontend(const struct frontend *fe)
 {
 	const unsigned i = frontend_of(fe);
 
+	if (rig.limits_sources)
+		crowd_rates_judge(fe, i);
 	compare("slots of frontend", i, atomic_load(&fe->sessions), counted.frontends[i]);
 	compare("listeners paused for frontend", i, atomic_load(&fe->paused.count), counted.paused[i]);
 	compare("listeners resting for rate of frontend", i, atomic_load(&fe->rate_paused.count),
@@ -429,6 +432,7 @@ static void judge_waiters(const struct worker *w)
 void crowd_judge_begin(void)
 {
 	memset(totals, 0, sizeof(totals));
+	crowd_rates_begin();
 }
 
 void crowd_judge(void)

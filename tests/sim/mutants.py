@@ -34,7 +34,7 @@ PARTS += ["reload/" + name for name in (
     "plan_binds.c", "plan_frontends.c", "plan_servers.c")]
 # Compiled as tests/sim/meson.build does it, see points.h.
 POINTS = ["balance", "entry", "engine", "reload"]
-COPIES = ["src/config/arena.c", "src/config/copy.c"]
+COPIES = ["src/config/arena.c", "src/config/copy.c", "src/net/source_rates.c"]
 DRIVERS = ["epoll", "fake", "io_uring"]
 # Of the seeds with one worker, as many run with several.
 CROWD_SHARE = 5

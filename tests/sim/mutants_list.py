@@ -31,6 +31,7 @@ ENGINE = "src/engine/engine.c"
 LEAVE = "src/entry/endpoint_leave.c"
 CONNECT = "src/engine/connect.c"
 QUEUE = "src/balance/queue.c"
+RATES = "src/net/source_rates.c"
 
 LEFT_OUT = {
     "R4": "is about level-triggered loops; the epoll driver is edge-triggered, and a spin is found by "
@@ -303,6 +304,26 @@ MUTANTS += [{"rule": "-", "unit": "retire", **m} for m in RETIRE_MUTANTS]
 
 # What workers share: found by sim --crowd.
 CROWD_MUTANTS = [
+    {"what": "a source over its rate is let in",
+     "edits": [("src/engine/admission.c",
+                "		return CLOSE_SOURCE_RATE;\n",
+                "		break;\n")]},
+    {"what": "a bucket of a source has room for one more than the burst",
+     "edits": [(RATES, "full_ns - (rate->whole_ns - rate->each_ns)", "full_ns - rate->whole_ns")]},
+    {"what": "two workers judge a source before either counts",
+     "edits": [(RATES,
+                "	if (e != NULL)\n		verdict = judge(e, rate, now_ns);\n"
+                "	spinlock_unlock(lock_of(t, chain));\n",
+                "	if (e != NULL)\n"
+                "		verdict = wait_ns(full_by(e, rate, now_ns), rate, now_ns) > 0\n"
+                "			? SOURCE_RATE_OVER : SOURCE_RATE_PASSED;\n"
+                "	spinlock_unlock(lock_of(t, chain));\n"
+                "	if (e != NULL && verdict == SOURCE_RATE_PASSED)\n"
+                "		(void)judge(e, rate, now_ns);\n")]},
+    {"what": "two workers bring a new source, which gets two buckets",
+     "edits": [(RATES,
+                "	e = find(t, chain, k);\n	is_new = e == NULL;\n",
+                "	e = NULL;\n	is_new = true;\n")]},
     {"what": "a letter is lost",
      "edits": [(MAILBOX,
                 "		m->head++;\n",

@@ -2,7 +2,7 @@
  *
  * points.h - places between two system calls where another thread may run, too.
  *
- * The simulator compiles the rooms that share most (balance, entry, engine) with this file included first:
+ * The simulator compiles what shares most (balance, entry, engine, and some files) with this file first:
  * before each sequentially consistent access to an atomic, and around each lock, they ask whether another
  * worker or control has a turn now. Not while a lock is held: who came then would spin for ever. Relaxed
  * accesses, those of counters, are left alone. One thread. Tests only.
@@ -40,6 +40,8 @@ static inline void points_unlock(struct spinlock *lock)
 
 /* Members with that name are renamed too, in all sources that include this first. */
 #define free poison_free
+/* A table for each frontend of a seed must cost little. */
+#define SOURCE_RATES_MAX 4u
 /* The model has no listen(2). */
 #define sock_bind  rig_bind
 #define sock_start rig_start

@@ -38,6 +38,7 @@ struct rig {
 	bool drains_idle;   /* `drain = idle`: sessions may end because they are idle */
 	bool has_evictions; /* sessions may end because their server was marked down, or killed */
 	bool changes_settings; /* limits and splice are others every few turns */
+	bool limits_sources; /* frontends have a rate-limit-per-source: clients may be refused */
 	bool gives_pages_back; /* pages of one or two sessions, and a short cycle */
 	bool rests[RIG_WORKERS]; /* the worker has finished, and its loop was told */
 	uint32_t turns; /* with several workers: rounds, in which each had its turn or slept */

@@ -163,7 +163,7 @@ void rig_make_server(struct config_server *server, unsigned number)
 
 void rig_make_bind(struct config_bind *bind)
 {
-	make_bind(bind, prng_chance(&model.rng, 70));
+	make_bind(bind, prng_chance(&model.rng, 70) || rig.limits_sources);
 	bind->accept_proxy = binds[0][0].accept_proxy;
 }
 
@@ -209,12 +209,26 @@ static void crowd_frontend(struct config_frontend *frontend)
 	}
 }
 
+/* In some seeds clients may come only so often. All are one source then: they send no header with an address,
+ * and none comes by a Unix socket. Takes no random number. */
+static void make_source_rate(void)
+{
+	rig.limits_sources = sim_seed % 8 == 5 && rig.header[0] == '\0';
+	if (rig.limits_sources)
+		frontends[0].source_rate = (struct config_source_rate){
+			.count = (unsigned)(1 + sim_seed / 8 % 3),
+			.burst = (unsigned)(1 + sim_seed / 24 % 4),
+			.period_ns = (int64_t)(1 + sim_seed / 96 % 5) * 3 * NS_PER_MS,
+		};
+}
+
 /* Begins with what one worker has. */
 static void make_crowd(void)
 {
 	static const unsigned limits[] = {1, 2, 3, 5, 100, 100};
 	struct prng *r = &model.rng;
 
+	make_source_rate();
 	rig.has_evictions = false; /* control decides */
 	rig.maxconn = limits[prng_below(r, 6)];
 	if (live_is_rough())

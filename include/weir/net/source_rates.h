@@ -19,8 +19,10 @@
 
 struct source_rates; /* opaque */
 
-/* The places of a frontend's table. */
+/* The places of a frontend's table; the simulator has fewer. */
+#ifndef SOURCE_RATES_MAX
 #define SOURCE_RATES_MAX 100000u
+#endif
 
 /* A limit, as source_rate_of() makes it. */
 struct source_rate {
