@@ -22,6 +22,8 @@
 /* Questions under way at a time. The rest waits for its turn: the answers to more would not fit into the
  * receive buffer of a socket. */
 #define IN_FLIGHT_MAX 128
+/* Of these, as many are not for absolute questions. */
+#define RESERVED      32
 /* A name server that has failed so often in a row is asked after the others, until this time has passed. */
 #define FAILING	      2
 #define FAILING_NS    (10 * NS_PER_SEC)
@@ -31,6 +33,7 @@
 struct name_server {
 	struct list link; /* among those that are not asked any more; they end with their last request */
 	struct dns_channel channel;
+	struct dns_channel absolute; /* for questions without search domains; opened by the first */
 	struct addr addr;
 	struct name_server_view view;
 	unsigned failing; /* in a row */
@@ -49,6 +52,7 @@ struct dns {
 	unsigned server_count;
 	struct list left;    /* owns */
 	struct list waiting; /* questions; borrows */
+	struct list absolute; /* the same, of those that strangers cause: the others come first */
 	unsigned in_flight;
 	struct name_server_counts left_counts; /* of those that are gone */
 	const char *path;
@@ -90,6 +94,7 @@ static void name_it(struct name_server *s)
 static void server_free(struct dns *d, struct name_server *s)
 {
 	dns_channel_close(&s->channel);
+	dns_channel_close(&s->absolute);
 	name_server_counts_add(&d->left_counts, &s->view.counts);
 	list_remove(&s->link);
 	free(s);
@@ -104,6 +109,7 @@ static struct name_server *server_new(const struct addr *a)
 	list_init(&s->link);
 	s->addr = *a;
 	s->channel.truncated = &s->view.counts.truncated;
+	s->absolute.truncated = &s->view.counts.truncated;
 	name_it(s);
 	return s;
 }
@@ -116,7 +122,7 @@ static void free_left(struct dns *d)
 	list_foreach_safe(&d->left, node, next) {
 		struct name_server *s = list_entry(node, struct name_server, link);
 
-		if (s->channel.awaited == 0)
+		if (s->channel.awaited == 0 && s->absolute.awaited == 0)
 			server_free(d, s);
 	}
 }
@@ -210,6 +216,7 @@ struct dns *dns_new(struct ev_loop *loop, int *err)
 	d->wire.arg = d;
 	list_init(&d->left);
 	list_init(&d->waiting);
+	list_init(&d->absolute);
 	d->path = RESOLV_CONF_PATH;
 	*err = dns_wire_open(&d->wire);
 	if (!*err)
@@ -223,6 +230,7 @@ void dns_free(struct dns *d)
 	if (d == NULL)
 		return;
 	check(list_empty(&d->waiting));
+	check(list_empty(&d->absolute));
 	for (unsigned i = 0; i < d->server_count; i++)
 		list_push_back(&d->left, &d->servers[i]->link);
 	d->server_count = 0;
@@ -390,10 +398,11 @@ static void without_memory(struct dns_question *q)
 static void ask_server(struct dns_question *q, struct name_server *s)
 {
 	struct dns *d = q->dns;
+	struct dns_channel *channel = q->absolute ? &s->absolute : &s->channel;
 	struct dns_request *r;
 
-	if (!dns_channel_is_open(&s->channel) &&
-	    dns_channel_open(&s->channel, &d->wire, &s->addr, &d->conf) != 0) {
+	if (!dns_channel_is_open(channel) &&
+	    dns_channel_open(channel, &d->wire, &s->addr, q->absolute ? NULL : &d->conf) != 0) {
 		without_memory(q);
 		return;
 	}
@@ -406,7 +415,7 @@ static void ask_server(struct dns_question *q, struct name_server *s)
 	q->request = r;
 	d->in_flight++;
 	s->view.counts.sent++;
-	dns_channel_ask(&s->channel, q->type, q->host, on_reply, r);
+	dns_channel_ask(channel, q->type, q->host, on_reply, r);
 }
 
 static void try_again(struct dns_question *q)
@@ -432,14 +441,20 @@ static void begin(struct dns_question *q)
 }
 
 /* An answer may come at once, and ask others: those are next. */
-static void ask_next(struct dns *d)
+static void ask_from(struct list *waiting, const struct dns *d, unsigned most)
 {
-	while (!list_empty(&d->waiting) && d->in_flight < IN_FLIGHT_MAX) {
-		struct dns_question *q = list_entry(d->waiting.next, struct dns_question, link);
+	while (!list_empty(waiting) && d->in_flight < most) {
+		struct dns_question *q = list_entry(waiting->next, struct dns_question, link);
 
 		list_remove(&q->link);
 		begin(q);
 	}
+}
+
+static void ask_next(struct dns *d)
+{
+	ask_from(&d->waiting, d, IN_FLIGHT_MAX);
+	ask_from(&d->absolute, d, IN_FLIGHT_MAX - RESERVED);
 }
 
 static void on_idle(void *arg)
@@ -457,7 +472,7 @@ void dns_ask(struct dns_question *q)
 	q->outcome = NAME_TIMEOUT;
 	q->why = NULL;
 	list_init(&q->link);
-	list_push_back(&d->waiting, &q->link);
+	list_push_back(q->absolute ? &d->absolute : &d->waiting, &q->link);
 	dns_wire_kick(&d->wire);
 }
 

@@ -43,6 +43,7 @@ struct dns_question {
 	struct dns *dns;
 	char host[256];
 	enum dns_type type;
+	bool absolute; /* no search domain is tried behind `host` */
 	void (*answered)(struct dns_question *q, const struct dns_answer *a);
 	/* Of dns.c. */
 	struct dns_request *request; /* under way; NULL = it waits */

@@ -213,8 +213,10 @@ static int set_server(struct ares_channeldata *ares, const struct addr *to)
 }
 
 /* What c-ares would take from the environment and from files is given, so that it reads none. */
-static int open_ares(struct dns_channel *c, const struct resolv_conf *conf)
+static int open_ares(struct dns_channel *c, const struct resolv_conf *searched)
 {
+	static const struct resolv_conf no_search = {.ndots = 0};
+	const struct resolv_conf *conf = searched != NULL ? searched : &no_search;
 	char *domains[RESOLV_CONF_DOMAINS_MAX];
 	struct ares_options o = {
 		.flags = ARES_FLAG_EDNS | ARES_FLAG_NOCHECKRESP,
@@ -234,6 +236,8 @@ static int open_ares(struct dns_channel *c, const struct resolv_conf *conf)
 
 	for (size_t i = 0; i < conf->domain_count; i++)
 		domains[i] = (char *)conf->domains[i];
+	if (searched == NULL)
+		o.flags |= ARES_FLAG_NOSEARCH | ARES_FLAG_NOALIASES;
 	mask |= dns_query_options(&o);
 	return ares_init_options(&c->ares, &o, mask) == ARES_SUCCESS ? 0 : -ENOMEM;
 }

@@ -78,7 +78,8 @@ void dns_wire_kick(struct dns_wire *w);
 /* All channels are closed. */
 void dns_wire_close(struct dns_wire *w);
 
-/* The wire is open. A channel to the name server `to`, with the search domains of `conf`. 0 or -errno. */
+/* The wire is open. A channel to the name server `to`, with the search domains of `conf`; NULL = none, and
+ * names are looked up as they are. 0 or -errno. */
 int dns_channel_open(struct dns_channel *c, struct dns_wire *w, const struct addr *to,
 		     const struct resolv_conf *conf);
 /* No reply is awaited, or those that are come now, as DNS_SILENT. */
