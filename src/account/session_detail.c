@@ -52,6 +52,8 @@ const char *session_facts_wait(const struct session_facts *f, char buf[static SE
 	case SESSION_QUEUED:
 		(void)snprintf(buf, SESSION_WAIT_MAX, "a place at a server of %s", f->backend); /* fits */
 		return buf;
+	case SESSION_RESOLVING:
+		return "the name that the client asks for to be looked up";
 	case SESSION_CONNECTING:
 		(void)snprintf(buf, SESSION_WAIT_MAX, "%s/%s to answer the connect", f->backend,
 			       f->server); /* fits */

@@ -26,7 +26,7 @@
 
 static size_t record_bytes(const struct session_record *r)
 {
-	return offsetof(struct session_record, tail) + r->unique_id_len + r->sni_len;
+	return offsetof(struct session_record, tail) + r->unique_id_len + r->sni_len + r->found_len;
 }
 
 static double seconds(int64_t ns)
@@ -72,10 +72,15 @@ static const char *rest_text(const struct session_record *r, char buf[static RES
 
 const char *session_record_address(const struct session_record *r, char *buf)
 {
+	struct addr_brief found = {.family = r->found_len == 4 ? AF_INET : AF_INET6};
 	struct addr a = {.len = 0};
 
 	if (r->address != NULL)
 		a = *r->address;
+	if (r->found_len > 0) {
+		memcpy(found.ip, r->tail + r->unique_id_len + r->sni_len, r->found_len);
+		addr_of_brief(&a, &found);
+	}
 	if (r->server_port != 0)
 		addr_set_port(&a, r->server_port);
 	return addr_format(&a, buf);

@@ -18,6 +18,7 @@
 #include "weir/net/netset.h"
 #include "admin_client_word.h"
 #include "admin_steps.h"
+#include "explain_server.h"
 #include "hello_words.h"
 #include "source_steps.h"
 
@@ -245,22 +246,6 @@ static bool explain_routes(struct walker *w)
 	return true;
 }
 
-static void explain_server(const struct walker *w, const struct server *s, enum preview_fate fate)
-{
-	const unsigned limit = atomic_load_explicit(&s->limit, memory_order_relaxed);
-	const int sessions = atomic_load_explicit(&s->sessions, memory_order_relaxed);
-	const char *state = server_state_text((enum server_state)atomic_load_explicit(&s->state,
-										      memory_order_relaxed));
-	const struct addr *a = server_addr(s);
-	char text[ADDR_TEXT_MAX], most[32] = "";
-
-	if (limit != 0)
-		(void)snprintf(most, sizeof(most), " of %u", limit); /* fits */
-	steps_server(w->c, s, preview_word(fate), "%s, %s, weight %u, %d%s sessions, %d queued: %s",
-		     a != NULL ? addr_format(a, text) : "no address", state, server_weight_now(s), sessions,
-		     most, atomic_load_explicit(&s->queued, memory_order_relaxed), preview_text(fate));
-}
-
 static void end_queue_full(const struct walker *w)
 {
 	end(w, "queue_full", "the queue of %s is full: the client is reset (maxqueue)",
@@ -290,6 +275,18 @@ static void end_without_server(const struct walker *w)
 	}
 }
 
+/* Of a server sni@ the name decides; where that leads is known only when it is looked up. */
+static void end_at_server(const struct walker *w, const struct server *s)
+{
+	const struct rules_hello hello = hello_words_known(&w->hello, w->rules, w->ep);
+	const char *why = explain_name(s, &hello);
+
+	if (why != NULL)
+		end(w, "denied", "the client is closed: %s", why);
+	else
+		end(w, "server", "the client goes to %s/%s", w->backend->config->name, s->config->name);
+}
+
 static void end_with(const struct walker *w, const struct preview *p)
 {
 	const char *name = w->backend->config->name;
@@ -299,7 +296,7 @@ static void end_with(const struct walker *w, const struct preview *p)
 	else if (p->refused)
 		end_queue_full(w);
 	else if (p->pick == PICK_SERVER && p->server != NULL)
-		end(w, "server", "the client goes to %s/%s", name, p->server->config->name);
+		end_at_server(w, p->server);
 	else if (p->pick == PICK_SERVER)
 		end(w, "server", "the client goes to one of %zu servers of %s", p->candidates, name);
 	else if (p->server != NULL)
@@ -347,7 +344,7 @@ static void explain_backend(const struct walker *w)
 		  admin_algorithm(b, algorithm), b->server_count,
 		  atomic_load_explicit(&b->queue.waiting, memory_order_relaxed));
 	for (size_t i = 0; i < b->server_count; i++)
-		explain_server(w, b->servers[i], preview_next(&next, b->servers[i]));
+		explain_server(w->c, b->servers[i], preview_next(&next, b->servers[i]));
 	end_with(w, &p);
 }
 

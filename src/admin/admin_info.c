@@ -17,7 +17,7 @@
 #include "weir/entry/endpoint_label.h"
 #include "info_keys.h"
 
-#define FIGURES_MAX 64
+#define FIGURES_MAX 96
 
 const char *daemon_state_word(enum daemon_state state)
 {

@@ -125,7 +125,7 @@ static bool read_addr(const struct admin_call *c, const struct addr *now, struct
 			admin_refuse(c, NULL, "'%s' is not an IP address", text);
 		return false;
 	}
-	if (now == NULL || now->sa.sa_family == AF_UNIX) {
+	if (now == NULL || now->sa.sa_family == AF_UNIX || now->sa.sa_family == AF_UNSPEC) {
 		if (!admin_haproxy_says(c,
 					"Update for the current server address family is only supported "
 					"through configuration file " BY))

@@ -171,8 +171,10 @@ static void set_addr(struct server_settings *v, const struct addr *a)
 	 * none. */
 	v->has_addr = a != NULL;
 	v->addr = *last;
-	v->meets_itself = last->len != 0 && meets_itself(v->config, last);
-	v->takes_client_port = last->len != 0 && !addr_is_unix(last) && addr_port(last) == 0;
+	v->takes_client_name = last->len != 0 && last->sa.sa_family == AF_UNSPEC;
+	v->meets_itself = last->len != 0 && (v->takes_client_name || meets_itself(v->config, last));
+	v->takes_client_port = v->takes_client_name ||
+			       (last->len != 0 && !addr_is_unix(last) && addr_port(last) == 0);
 }
 
 static struct server_settings *server_settings_new(struct server *s, const struct config_server *config)

@@ -56,8 +56,9 @@ static bool trials_make(struct trials *t, const struct config *c)
 		for (size_t k = 0; k < c->backends[i].server_count; k++) {
 			struct trial *one = &t->list[t->count];
 
-			if (c->backends[i].servers[k].set == CONFIG_SET_SRV)
-				continue; /* its servers are not known before it is asked for */
+			if (c->backends[i].servers[k].set == CONFIG_SET_SRV ||
+			    c->backends[i].servers[k].addr.kind == ADDR_SNI)
+				continue; /* its servers are not known before they are asked for */
 			t->count++;
 
 			one->backend = &c->backends[i];

@@ -37,6 +37,10 @@ FOREIGN(HAPROXY, RULE, RENAMED, "tcp-request content reject if {src}", "deny-fro
         "write 'deny-from = NETWORK'")
 FOREIGN(HAPROXY, RULE, DIFFERS, "tcp-request content reject unless {src}", "allow-from",
         "write 'allow-from = NETWORK': nobody else may connect")
+FOREIGN(HAPROXY, RULE, DIFFERS, "tcp-request content do-resolve*", "allow-sni",
+        "weir can look up the name in a TLS hello and connect to it: see 'allow-sni'")
+FOREIGN(HAPROXY, RULE, DIFFERS, "tcp-request content set-dst*", "allow-sni",
+        "weir can look up the name in a TLS hello and connect to it: see 'allow-sni'")
 FOREIGN(HAPROXY, RULE, RENAMED, "tcp-request connection expect-proxy", "accept-proxy",
         "write 'accept-proxy' on the bind line")
 FOREIGN(HAPROXY, RULE, DIFFERS, "tcp-request connection expect-proxy layer4 if", "accept-proxy",
@@ -128,10 +132,6 @@ FOREIGN_KNOWN(HAPROXY, RULE, MISSING, "tcp-request content set-bc-*", NULL,
         "'mark' and 'dscp' hold for a whole section")
 FOREIGN_KNOWN(HAPROXY, RULE, MISSING, "tcp-response content *", NULL,
         "nothing of what a server sends is read")
-FOREIGN_KNOWN(HAPROXY, RULE, DIFFERS, "tcp-request content do-resolve", NULL,
-        "with the client's server name: 'server any = sni@443', 'allow-sni', 'allow-to'")
-FOREIGN_KNOWN(HAPROXY, RULE, DIFFERS, "tcp-request content set-dst*", NULL,
-        "with the client's server name: 'server any = sni@443', 'allow-sni', 'allow-to'")
 FOREIGN_KNOWN(HAPROXY, RULE, MISSING, "tcp-request content set-priority-*", NULL,
         "queues are first come, first served")
 FOREIGN_KNOWN(HAPROXY, RULE, DIFFERS, "tcp-request content set-bandwidth-limit", "pacing",

@@ -368,6 +368,17 @@ static const char *without_tabs(struct arena *a, const char *line)
 	return copy;
 }
 
+/* "proxy_pass $ssl_preread_server_name:443;" */
+static const char *sni_server(struct arena *a, const char *argument)
+{
+	const char *port = argument + strcspn(argument, ":;");
+	const size_t len = *port == ':' ? strspn(port + 1, "0123456789") : 0;
+
+	return arena_printf(a, "write 'server NAME = sni@%.*s' and 'allow-sni' in the backend, and 'sniff = "
+			       "tls' in the frontend",
+			    len > 0 ? (int)len : 1, len > 0 ? port + 1 : "*");
+}
+
 const char *habit_translate(struct arena *a, const char *line, size_t *len)
 {
 	const char *hint = suggest_foreign(FOREIGN_LINE, line, len);
@@ -387,7 +398,9 @@ const char *habit_translate(struct arena *a, const char *line, size_t *len)
 	/* nginx has one network per line, and no condition. */
 	if (networks == NULL && !begins(line, "tcp-request"))
 		networks = networks_of(a, argument, strcspn(argument, ";"));
-	/* nginx passes to a group of servers, or directly to an address. */
+	/* nginx passes to a group of servers, to the name that the client asks for, or to an address. */
+	if (begins(line, "proxy_pass") && strncmp(argument, "$ssl_preread_server_name", 24) == 0)
+		return sni_server(a, argument);
 	if (begins(line, "proxy_pass") && argument[strcspn(argument, ":; \t")] == ':')
 		hint = strstr(argument, ":$server_port") != NULL ? "write 'server NAME = ADDRESS:*'"
 								 : "write 'server NAME = ...'";

@@ -194,6 +194,23 @@ VALUE(on_error)
 VALUE(down_ns)
 END
 
+STRUCT(config_list)
+TEXT(name)
+LISTED(list)
+END
+
+STRUCT(config_networks)
+ITEMS(net_prefix, list, count)
+ITEMS(config_list, files, file_count)
+END
+
+STRUCT(config_names)
+VALUE(any)
+VALUE(none)
+ITEMS(config_text_item, list, count)
+ITEMS(config_list, files, file_count)
+END
+
 STRUCT(config_backend)
 NAME(name)
 INNER(config_balancing, balance)
@@ -205,30 +222,17 @@ INNER(config_check, check)
 INNER(config_observing, observe)
 INNER(config_timeouts, timeouts)
 INNER(config_tcp, tcp)
+INNER(config_names, allow_sni)
+HOSTSET(sni_hosts, allow_sni)
+NETSET(allow_to, allow_to_list)
+INNER(config_networks, allow_to_list)
 PLACE(place)
 ORIGINS(origins)
-END
-
-STRUCT(config_list)
-TEXT(name)
-LISTED(list)
-END
-
-STRUCT(config_networks)
-ITEMS(net_prefix, list, count)
-ITEMS(config_list, files, file_count)
 END
 
 STRUCT(config_ports)
 VALUE(first)
 VALUE(last)
-END
-
-STRUCT(config_names)
-VALUE(any)
-VALUE(none)
-ITEMS(config_text_item, list, count)
-ITEMS(config_list, files, file_count)
 END
 
 STRUCT(config_route)

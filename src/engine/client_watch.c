@@ -31,7 +31,13 @@ bool client_watch_left(const struct session *s)
 /* No server is being tried, and that may last. */
 static bool is_between_servers(const struct session *s)
 {
-	return s->state == SESSION_QUEUED || s->state == SESSION_WAITING;
+	return s->state == SESSION_QUEUED || s->state == SESSION_RESOLVING || s->state == SESSION_WAITING;
+}
+
+/* What a client had sent before its reset is still delivered; but no name is looked up for a hello alone. */
+static bool reset_is_leaving(const struct session *s)
+{
+	return s->state == SESSION_RESOLVING || has_sent_nothing(s);
 }
 
 /* The watch ended before a server had answered: what the client had sent is still delivered. */
@@ -43,7 +49,7 @@ static void client_seen(struct io_op *op, int result)
 	check(s->state >= SESSION_QUEUED && s->state <= SESSION_WAITING); /* else flow_open() took over */
 	if (result < 0 || !(result & IO_WANT_ERR))
 		client_watch(s); /* FIN, or cancelled in order to watch for both */
-	else if (has_sent_nothing(s))
+	else if (reset_is_leaving(s))
 		session_close(s, CLOSE_CLIENT_GONE);
 }
 
@@ -77,6 +83,6 @@ void client_watch(struct session *s)
 	r = io_start(&s->worker->loop, op);
 	if (unlikely(r == -ENOMEM)) /* its worker has no ring at the moment */
 		session_close(s, CLOSE_NO_RESOURCE);
-	else if (r != IO_PENDING && has_sent_nothing(s))
+	else if (r != IO_PENDING && reset_is_leaving(s))
 		session_close(s, CLOSE_CLIENT_GONE);
 }

@@ -24,6 +24,8 @@
 #include "choice.h"
 #include "client_watch.h"
 #include "comeback.h"
+#include "connect_blame.h"
+#include "egress.h"
 #include "extra.h"
 #include "failing.h"
 #include "fallback.h"
@@ -38,8 +40,6 @@
 
 /* Maximum time for which a server is left alone after a failure. */
 #define CONNECT_PAUSE_NS NS_PER_SEC
-/* Control may not have been able to act on the first news of a server that fails. */
-#define NEWS_EACH 10
 /* No event reports room in a Unix backlog. */
 #define CONNECT_AGAIN_NS (10 * NS_PER_MS)
 
@@ -144,14 +144,14 @@ static void connect_socket(struct session *s)
 		on_result(s, r);
 }
 
-static void try_server(struct session *s, struct server *server)
+/* The session has its place at the server, and an address to go to. */
+static void begin_try(struct session *s)
 {
 	int err;
 
-	check(s->tries <= backend_config(s)->retries);
+	check(s->server_counted);
 	check(s->sides[SIDE_SERVER].sock.fd < 0);
 	check(!io_is_pending(connect_op(s)));
-	enter_server(s, server);
 	session_set_state(s, SESSION_CONNECTING);
 	if (s->tries++ == 0)
 		s->before_us = busy_us(s); /* the time may include a wait for a PROXY header */
@@ -171,6 +171,22 @@ static void try_server(struct session *s, struct server *server)
 	client_watch(s);
 	if (s->state == SESSION_CONNECTING)
 		connect_socket(s);
+}
+
+static void try_server(struct session *s, struct server *server)
+{
+	check(s->tries <= backend_config(s)->retries);
+	enter_server(s, server);
+	if (unlikely(s->at->takes_client_name) && !egress_has_next(s))
+		egress_ask(s);
+	else
+		begin_try(s);
+}
+
+void connect_resolved(struct session *s)
+{
+	check(s->state == SESSION_RESOLVING);
+	begin_try(s);
 }
 
 static void choose_and_try(struct session *s)
@@ -281,6 +297,10 @@ static void next_try(struct session *s, enum close_reason reason, bool shortage)
 	servers = atomic_load_explicit(&s->back->backend->size, memory_order_relaxed);
 	/* As many tries as there are servers follow at once, each avoiding the server that failed last; the
 	 * others after a pause. */
+	if (unlikely(egress_has_next(s)) && !shortage) {
+		choose_and_try(s); /* of the only server: its name has another address */
+		return;
+	}
 	if (backend_config(s)->redispatch && s->tries < servers && !shortage) {
 		struct server *next = choice_take(s, last);
 
@@ -295,48 +315,6 @@ static void next_try(struct session *s, enum close_reason reason, bool shortage)
 	wait_before(s, pause_ns(s));
 }
 
-static void log_failure(struct session *s, int err)
-{
-	struct worker *w = s->worker;
-	char text[ADDR_TEXT_MAX];
-	const struct addr a = server_port_shown(s);
-	const char *server = s->at->config->name;
-	const bool shortage = server_sock_is_shortage(err);
-
-	if (!log_limit_ok(shortage ? &w->shortage_limit : server_line_limit(s),
-			  shortage ? LOG_CAUSE_SHORTAGE : LOG_CAUSE_CONNECT, (uint32_t)-err, w->loop.now_ns,
-			  1))
-		return;
-	if (shortage)
-		log_line(LOG_LEVEL_WARNING,
-			 "no connection to server %s/%s: %s; a limit of this machine, not a fault of the "
-			 "server",
-			 backend_config(s)->name, server, strerrordesc_np(-err));
-	else
-		log_line(LOG_LEVEL_WARNING, "server %s/%s at %s: connect failed: %s (try %u)",
-			 backend_config(s)->name, server, addr_format(&a, text),
-			 strerrordesc_np(-err), s->tries);
-}
-
-/* Notifies control when a server has failed so many times in a row that it may be taken for down, and when
- * its name may have another address. */
-static void blame_server(struct session *s)
-{
-	const struct engine *e = s->worker->engine;
-	int failing, limit;
-
-	atomic_fetch_add_explicit(&s->at->server->failures, 1, memory_order_relaxed);
-	failing = atomic_fetch_add_explicit(&s->at->server->failing, 1, memory_order_relaxed) + 1;
-	comeback_end(s, SERVER_TRIAL_FAILED);
-	if (server_address_failed(s->at->server, s->at))
-		e->notify(e->notify_arg);
-	if (likely(backend_config(s)->observe.what == CONFIG_OBSERVE_OFF))
-		return;
-	limit = (int)config_server_observe_limit(backend_config(s), s->at->config);
-	if (failing == limit || failing % NEWS_EACH == 0)
-		e->notify(e->notify_arg);
-}
-
 /* -ECANCELED: the server was marked down meanwhile, which is neither news nor the fault of this try. */
 static void connect_failed(struct session *s, int err)
 {
@@ -347,9 +325,9 @@ static void connect_failed(struct session *s, int err)
 	check(err >= INT16_MIN); /* it must fit in s->errors */
 	counter_add(&s->worker->counters.connect_failures, 1);
 	if (!server_sock_is_shortage(err) && err != -ECANCELED)
-		blame_server(s);
+		connect_blame_server(s);
 	if (err != -ECANCELED) {
-		log_failure(s, err);
+		connect_log_failure(s, err);
 		failing_connect(s, err, connect_reason(err));
 	}
 	if (s->sides[SIDE_SERVER].sock.fd >= 0) {
@@ -373,7 +351,7 @@ static void no_socket(struct session *s, int err)
 	check(err < 0);
 	counter_add(&s->worker->counters.connect_failures, 1);
 	if (shortage)
-		log_failure(s, err);
+		connect_log_failure(s, err);
 	failing_connect(s, err, reason);
 	next_try(s, reason, shortage);
 }

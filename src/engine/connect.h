@@ -21,4 +21,7 @@ void connect_timer(struct session *s);
  * closed; one that is still connecting has lost nothing, and tries another server. */
 void connect_server_down(struct session *s);
 
+/* The name that the client asks for was looked up, and has an address that is fine: connects to it. */
+void connect_resolved(struct session *s);
+
 #endif

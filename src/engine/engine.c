@@ -117,6 +117,8 @@ int engine_init(struct engine *e, const struct config *c, void (*notify)(void *)
 	int err;
 
 	memset(e, 0, sizeof(*e));
+	spinlock_init(&e->egress.lock);
+	list_init(&e->egress.asked);
 	e->config = c;
 	e->notify = notify;
 	e->notify_arg = arg;

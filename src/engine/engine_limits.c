@@ -14,6 +14,9 @@
 #include "weir/sys/sys.h"
 #include "worker.h"
 
+/* Pipes that a worker keeps for itself before it spills to the shared pool. */
+#define WORKER_PIPES_MAX 256u
+
 /* Not one worker as slots_release() does: there may be room for many clients. */
 void worker_resume_all(struct engine *e)
 {
@@ -92,4 +95,12 @@ void engine_override_rate(struct engine *e, uint32_t limit, const struct mark *b
 		e->marks[ENGINE_MARK_RATE_LIMIT] = *by;
 	else
 		mark_clear(&e->marks[ENGINE_MARK_RATE_LIMIT]);
+}
+
+/* At most half of all pipes may stay in caches, where only one worker can get them. */
+uint32_t worker_own_pipes(const struct engine *e)
+{
+	const uint32_t share = e->limits.maxpipes / (2 * (e->worker_count > 0 ? e->worker_count : 1));
+
+	return share < WORKER_PIPES_MAX ? share : WORKER_PIPES_MAX;
 }

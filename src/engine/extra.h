@@ -23,6 +23,7 @@
 #include "weir/net/source_table.h"
 #include "session_name.h"
 
+struct egress_question;
 struct session;
 struct slab;
 struct worker;
@@ -56,6 +57,9 @@ struct session_extra {
 	/* server_port.c, of a server with the client's port */
 	uint16_t server_port;    /* the port of the last try; 0 = none */
 	struct ported_addr *to;  /* owns; NULL unless it connects */
+	/* egress.c, of a server sni@ */
+	struct egress_question *question; /* lends it to control until answered, then owns; NULL = none */
+	struct addr_brief at;    /* where the last try went; family 0 = there was none */
 	struct buf *head;        /* preface.c; owns: an incomplete preface */
 	/* sniff.c */
 	union {

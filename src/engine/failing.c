@@ -117,6 +117,8 @@ static enum failure_phase phase_of(const struct session *s)
 		return FAILURE_HANDSHAKE;
 	case SESSION_QUEUED:
 		return FAILURE_QUEUE;
+	case SESSION_RESOLVING:
+		return FAILURE_CHOICE;
 	case SESSION_CONNECTING:
 	case SESSION_WAITING:
 		return FAILURE_CONNECT;

@@ -31,17 +31,19 @@ static void give_back_fired(struct timer *t)
 {
 	struct worker *w = container_of(t, struct worker, age);
 
-	if (w->slab.dead == NULL && w->extras.dead == NULL && w->ported.dead == NULL) {
+	if (w->slab.dead == NULL && w->extras.dead == NULL && w->ported.dead == NULL &&
+	    w->questions.dead == NULL) {
 		/* give_back_arm() checks itself whether anything is left. */
 		(void)pipe_cache_age(&w->loop.pipes);
 		(void)buf_cache_age(&w->loop.bufs);
 		slab_age(&w->slab);
 		slab_age(&w->extras);
 		slab_age(&w->ported);
+		slab_age(&w->questions);
 		timer_heap_trim(&w->loop.timers);
 	}
 	if (slab_give_back(&w->slab, GIVE_BACK_PAGES) || slab_give_back(&w->extras, GIVE_BACK_PAGES) ||
-	    slab_give_back(&w->ported, GIVE_BACK_PAGES))
+	    slab_give_back(&w->ported, GIVE_BACK_PAGES) || slab_give_back(&w->questions, GIVE_BACK_PAGES))
 		(void)timer_set(&w->loop.timers, t, w->loop.now_ns + GIVE_BACK_PAUSE_NS); /* there is room: it
 											   * has just fired */
 }
@@ -58,7 +60,8 @@ void give_back_arm(struct worker *w)
 
 	if (timer_is_set(&w->age) || cycle_ns <= 0)
 		return;
-	if (caches_rest(w) || slab_rests(&w->slab) || slab_rests(&w->extras) || slab_rests(&w->ported))
+	if (caches_rest(w) || slab_rests(&w->slab) || slab_rests(&w->extras) || slab_rests(&w->ported) ||
+	    slab_rests(&w->questions))
 		(void)timer_set(&w->loop.timers, &w->age, w->loop.now_ns + cycle_ns); /* if this fails, a
 										       * later turn tries
 										       * again */

@@ -32,6 +32,7 @@ enum mail_signal {
 	MAIL_ENDPOINTS = 1024, /* some endpoint has come, or has another order */
 	MAIL_MAXIMA = 2048, /* maxima begin anew: tally_begin_anew() */
 	MAIL_TIMES = 4096,  /* the same for average times */
+	MAIL_NAMES = 8192,  /* questions about names were answered: egress.h */
 };
 
 struct endpoint_settings;

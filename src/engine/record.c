@@ -128,6 +128,17 @@ static void note_name(struct session_record *r, const struct session_name *n)
 		memcpy(session_record_sni(r), session_name_text(n), n->len);
 }
 
+/* Where a client went who chose the server by its name; after the name. */
+static void note_found(struct session_record *r, const struct session *s)
+{
+	const struct addr_brief found = server_port_found(s);
+
+	if (likely(found.family == 0))
+		return;
+	r->found_len = found.family == AF_INET ? 4 : 16;
+	memcpy(session_record_found(r), found.ip, r->found_len);
+}
+
 static void note_queue(struct session_record *r, const struct session_extra *x)
 {
 	if (x == NULL || x->queued_ns == 0)
@@ -188,6 +199,7 @@ void record_session_end(const struct session *s)
 	}
 	if (s->extra != NULL)
 		note_name(&r, &s->extra->name);
+	note_found(&r, s);
 	session_record_log(&r);
 }
 

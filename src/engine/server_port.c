@@ -19,6 +19,7 @@
 #include "weir/entry/frontend.h"
 #include "weir/io/slab.h"
 #include "weir/sys/sys.h"
+#include "egress.h"
 #include "worker.h"
 
 /* As server_sock.c: above every errno, and above its own kinds of trouble. */
@@ -85,6 +86,13 @@ static uint16_t client_port(const struct session *s)
 	return is_header_port(s, x->dst.port) ? x->dst.port : socket_port(s);
 }
 
+uint16_t server_port_wanted(const struct session *s)
+{
+	const uint16_t own = addr_port(&s->at->addr);
+
+	return own != 0 ? own : client_port(s);
+}
+
 static void log_no_port(struct session *s)
 {
 	if (log_limit_ok(server_line_limit(s), LOG_CAUSE_SOURCE, TROUBLE_NO_PORT, s->worker->loop.now_ns, 1))
@@ -111,6 +119,11 @@ int server_port_choose(struct session *s)
 	if (to == NULL)
 		return -ENOMEM;
 	x->to = to;
+	if (s->at->takes_client_name) {
+		egress_choose(s, &to->addr);
+		x->server_port = x->at.port;
+		return 0;
+	}
 	x->server_port = client_port(s);
 	to->addr = s->at->addr;
 	addr_set_port(&to->addr, x->server_port);
@@ -124,6 +137,7 @@ void server_port_drop(struct session *s)
 {
 	struct session_extra *x = s->extra;
 
+	egress_drop(s);
 	if (x == NULL || x->to == NULL)
 		return;
 	slab_put(&s->worker->ported, x->to);
@@ -134,8 +148,11 @@ struct addr server_port_shown(const struct session *s)
 {
 	struct addr a = s->at->addr;
 	const uint16_t port = server_port_last(s);
+	const struct addr_brief found = server_port_found(s);
 
-	if (unlikely(port != 0))
+	if (unlikely(found.family != 0))
+		addr_of_brief(&a, &found);
+	else if (unlikely(port != 0))
 		addr_set_port(&a, port);
 	return a;
 }

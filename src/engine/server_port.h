@@ -19,6 +19,8 @@ struct slab;
 /* Prepares a worker's slab of the addresses that are made here. */
 void server_port_init_slab(struct slab *slab);
 
+/* The port that the server of the session is connected to; 0 = its client has none. */
+uint16_t server_port_wanted(const struct session *s);
 /* Call for each try, once s->at is set. 0; -ENOMEM; -EAFNOSUPPORT if the client has no port, because it came
  * by a Unix socket, which was logged. */
 int server_port_choose(struct session *s);
@@ -29,6 +31,12 @@ static inline const struct addr *server_port_addr(const struct session *s)
 }
 /* Nothing connects any more: frees what server_port_choose() made. Harmless where it made nothing. */
 void server_port_drop(struct session *s);
+/* The address that the last try went to instead of the server's own; family 0 = none. */
+static inline struct addr_brief server_port_found(const struct session *s)
+{
+	return s->at != NULL && s->at->takes_client_name && s->extra != NULL ? s->extra->at
+									     : (struct addr_brief){0};
+}
 /* The port that the last try went to; 0 = that of the server's own address. */
 static inline uint16_t server_port_last(const struct session *s)
 {

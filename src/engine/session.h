@@ -2,11 +2,11 @@
  *
  * session.h - one client connection, one server connection, two flows.
  *
- *   ACCEPTED -> [HANDSHAKE] -> [HELD] -> [SNIFFING] -> [QUEUED] -> CONNECTING <-> WAITING
- *                                                                      |
- *                                                                      +-- connected --> FORWARDING
- *                                                                                            |
- *                                                                                         CLOSING
+ *   ACCEPTED -> [HANDSHAKE] -> [HELD] -> [SNIFFING] -> [QUEUED] -> [RESOLVING] -> CONNECTING <-> WAITING
+ *                                                                                     |
+ *                                                                                     +--> FORWARDING
+ *                                                                                               |
+ *                                                                                            CLOSING
  *
  * A try that failed goes back to QUEUED if every other server is full. Each state may go to CLOSING; a
  * session that closes is freed at the end of the turn in which its last op has completed.

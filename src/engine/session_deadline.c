@@ -99,7 +99,9 @@ int64_t session_deadline(const struct session *s, enum close_reason *why)
 	int64_t deadline_ns = s->fixed_ns;
 
 	check(s->state != SESSION_FREE);
-	*why = s->state == SESSION_QUEUED ? CLOSE_QUEUE_TIMEOUT : CLOSE_CONNECT_TIMEOUT;
+	*why = s->state == SESSION_QUEUED      ? CLOSE_QUEUE_TIMEOUT
+	       : s->state == SESSION_RESOLVING ? CLOSE_EGRESS_RESOLVER
+					       : CLOSE_CONNECT_TIMEOUT;
 	if (s->state == SESSION_FORWARDING)
 		return forwarding_deadline(s, why);
 	if (s->state == SESSION_CLOSING)

@@ -13,6 +13,7 @@
 #include "weir/engine/source_wait.h"
 #include "weir/net/tcp_facts.h"
 #include "comeback.h"
+#include "egress.h"
 #include "extra.h"
 #include "failing.h"
 #include "queueing.h"
@@ -232,6 +233,7 @@ void session_close(struct session *s, enum close_reason reason)
 	timer_cancel(&s->worker->loop.timers, &s->timer);
 	if (s->extra != NULL) {
 		queueing_leave(s);
+		egress_drop(s);
 		session_extra_drop_bufs(s);
 		(void)source_wait_end(s); /* source_leave() gives back a place that it was given */
 		source_leave_soon(s);

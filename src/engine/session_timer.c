@@ -75,7 +75,8 @@ void session_timer_fired(struct timer *t)
 		session_hurry(s);
 	else if (s->state == SESSION_HELD)
 		admission_held_no_more(s, source_wait_end(s));
-	else if (s->state == SESSION_FORWARDING || s->state == SESSION_QUEUED || why == CLOSE_LIFETIME)
+	else if (s->state == SESSION_FORWARDING || s->state == SESSION_QUEUED ||
+		 s->state == SESSION_RESOLVING || why == CLOSE_LIFETIME)
 		session_close(s, why);
 	else if (s->state == SESSION_HANDSHAKE)
 		admission_header_late(s);

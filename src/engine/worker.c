@@ -21,6 +21,7 @@
 #include "weir/sys/sys.h"
 #include "admission.h"
 #include "connect.h"
+#include "egress.h"
 #include "extra.h"
 #include "give_back.h"
 #include "queueing.h"
@@ -30,8 +31,6 @@
 #include "session_end.h"
 #include "turns.h"
 
-/* Pipes that a worker keeps for itself before it spills to the shared pool. */
-#define WORKER_PIPES_MAX 256u
 #define WORKER_BATON_NS (10 * NS_PER_MS)
 /* Minimum time between two notifications to control that buffers are short. */
 #define MANY_TELL_NS (20 * NS_PER_MS)
@@ -75,6 +74,8 @@ static void worker_woken(struct io_loop *loop)
 		source_wait_look(w);
 	if (unlikely(signals & MAIL_PLACES))
 		source_wait_take(w, admission_held_no_more);
+	if (unlikely(signals & MAIL_NAMES))
+		egress_take(w, connect_resolved);
 	if (unlikely(signals & MAIL_ENDPOINTS))
 		listeners_follow(w);
 	if ((signals & (MAIL_DRAIN | MAIL_STOP)) && !w->draining)
@@ -306,6 +307,7 @@ static void free_parts(struct worker *w)
 	listeners_foreach(w, l)
 		atomic_fetch_sub(&l->endpoint->listeners, 1);
 	free_tables(w);
+	egress_end_worker(w);
 	slab_free(&w->ported);
 	slab_free(&w->extras);
 	slab_free(&w->slab);
@@ -350,18 +352,11 @@ static struct worker *worker_alloc(struct engine *e, unsigned index)
 	session_slab_init(&w->slab);
 	session_extras_init(&w->extras);
 	server_port_init_slab(&w->ported);
+	egress_init_worker(w);
 	init_tables(w);
 	give_back_init(w);
 	timer_init(&w->baton, worker_pass_baton);
 	return w;
-}
-
-/* At most half of all pipes may stay in caches, where only one worker can get them. */
-uint32_t worker_own_pipes(const struct engine *e)
-{
-	const uint32_t share = e->limits.maxpipes / (2 * (e->worker_count > 0 ? e->worker_count : 1));
-
-	return share < WORKER_PIPES_MAX ? share : WORKER_PIPES_MAX;
 }
 
 struct worker *worker_make(struct engine *e, unsigned index, const struct io_driver *driver, int *err)

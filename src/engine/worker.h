@@ -2,7 +2,7 @@
  *
  * worker.h - one thread, one loop, one core, and all that they own.
  *
- * Only a worker's own thread touches its data, except for: mailbox, `asked` and `grants` (spinlocks),
+ * Only a worker's own thread touches its data, except for: mailbox, `asked`, `tray` and `grants` (spinlocks),
  * counters, closes, tallies, histograms, counts and failures (one writer), log ring, `load`, `looked`,
  * `passed`, `pong`, `has_source_waits`, `timer_lag_max_ns`, `busy_ns` (atomics) and the listeners' `waiting`
  * (a spinlock). doc/architecture.md, "Threads", has the reason why each is safe.
@@ -44,6 +44,8 @@ struct worker {
 	struct list awaiting_ops; /* closing sessions that still have pending ops */
 	struct slab slab;
 	struct slab extras; /* of session_extra, for sessions that need one */
+	struct slab questions; /* of egress_question, about names that clients ask for */
+	struct egress_tray tray; /* those that were answered */
 	struct slab ported; /* of ported_addr, for connects to servers with the client's port */
 	struct queue_grants grants; /* sessions here that were given a place */
 	struct list source_waits;   /* sessions here that wait for another of their source to end */

@@ -318,7 +318,8 @@ unsigned limits_count_names(const struct config *c)
 {
 	for (size_t b = 0; b < c->backend_count; b++)
 		for (size_t i = 0; i < c->backends[b].server_count; i++)
-			if (c->backends[b].servers[i].addr.kind == ADDR_NAME)
+			if (c->backends[b].servers[i].addr.kind == ADDR_NAME ||
+			    c->backends[b].servers[i].addr.kind == ADDR_SNI)
 				return 1;
 	for (size_t i = 0; i < c->global.log_count; i++)
 		if (c->global.logs[i].address.kind == ADDR_NAME)

@@ -14,6 +14,7 @@
 #include "weir/base/list.h"
 #include "weir/config/same.h"
 #include "weir/names/name_choice.h"
+#include "weir/names/egress_desk.h"
 #include "resolver_parts.h"
 
 /* Addresses of one name among which a server changes; those beyond are used only once these have gone. */
@@ -146,10 +147,18 @@ static void set_terms(const struct name *n)
 	name_watch_set_terms(n->watch, &terms);
 }
 
+/* DNS is ready before the first client asks. If it cannot be had now, each lookup tries again. */
+static void hold_dns(struct resolver *r, struct server *s)
+{
+	s->holds_dns = resolver_hold_dns(r) == 0;
+}
+
 static void on_server_added(void *arg, struct server *s)
 {
 	if (has_name(s))
 		add(arg, s);
+	else if (s->config->addr.kind == ADDR_SNI && !s->holds_dns)
+		hold_dns(arg, s);
 }
 
 static int on_prepare_add(void *arg, const struct backend *b, const struct config_server *config)
@@ -188,9 +197,11 @@ static void on_backend_changed(void *arg, struct backend *b)
 
 static void on_server_leaves(void *arg, struct server *s)
 {
-	(void)arg;
 	if (s->name != NULL)
 		drop(s->name);
+	if (s->holds_dns)
+		resolver_let_go_dns(arg);
+	s->holds_dns = false;
 }
 
 static int add_all(struct resolver *r)
@@ -232,6 +243,10 @@ int named_servers_begin(struct resolver *r, struct server_updates *u)
 void named_servers_end(struct resolver *r)
 {
 	server_updates_unobserve(&r->observer);
+	if (r->updates != NULL)
+		server_updates_foreach(r->updates, b)
+			for (size_t i = 0; i < b->server_count; i++)
+				on_server_leaves(r, b->servers[i]);
 	while (!list_empty(&r->names))
 		drop(at(r->names.next));
 	r->reserved = 0;
@@ -404,7 +419,10 @@ static void heed(struct name *n)
 
 void resolver_heed(struct resolver *r)
 {
-	if (r == NULL || r->choices == 0)
+	if (r == NULL)
+		return;
+	egress_desk_heed(r->egress);
+	if (r->choices == 0)
 		return;
 	for (struct list *node = r->names.next; node != &r->names; node = node->next)
 		heed(at(node));

@@ -17,6 +17,7 @@
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
 #include "weir/base/list.h"
+#include "weir/names/egress_desk.h"
 #include "resolver_parts.h"
 
 #define BACKOFF_MAX_NS	(60 * NS_PER_SEC)
@@ -132,6 +133,24 @@ static int start_dns(struct resolver *r)
 	return 0;
 }
 
+int resolver_hold_dns(struct resolver *r)
+{
+	const int err = r->dns != NULL ? 0 : start_dns(r);
+
+	if (!err) {
+		r->watches++;
+		r->used = true;
+	}
+	return err;
+}
+
+void resolver_let_go_dns(struct resolver *r)
+{
+	check(r->watches > 0);
+	r->watches--;
+	resolver_trim(r);
+}
+
 int resolver_ready(struct resolver *r)
 {
 	int err = r->lookup == NULL ? start_lookup(r) : 0;
@@ -161,7 +180,11 @@ struct resolver *resolver_new(struct ev_loop *loop, struct server_updates *u,
 	r->wake.data = r;
 	ev_timer_init(&r->no_watch, on_no_watch, 0., 0.);
 	r->no_watch.data = r;
+	if (settings->engine != NULL)
+		r->egress = egress_desk_new(r, settings->engine);
 	*err = named_servers_begin(r, u);
+	if (!*err && settings->engine != NULL && r->egress == NULL)
+		*err = -ENOMEM;
 	if (!*err)
 		return r;
 	resolver_free(r);
@@ -180,6 +203,7 @@ void resolver_free(struct resolver *r)
 {
 	if (r == NULL)
 		return;
+	egress_desk_free(r->egress);
 	named_servers_end(r);
 	check(r->watches == 0);
 	ev_timer_stop(r->loop, &r->no_watch);
@@ -219,6 +243,7 @@ void resolver_publish_dns(void *resolver, figure_report *report, void *to)
 #define NAME_SERVER_COUNT(member, word, help) report(to, row++, totals.member);
 #include "weir/stats/name_server_counts.tbl.h"
 #undef NAME_SERVER_COUNT
+	egress_desk_publish(r != NULL ? r->egress : NULL, report, to);
 }
 
 size_t resolver_read_servers(void *resolver, struct name_server_view list[NAME_SERVERS_MAX])

@@ -19,6 +19,8 @@
 #include "hosts_file.h"
 #include "lookup.h"
 
+struct egress_desk_state;
+
 struct resolver {
 	struct ev_loop *loop; /* borrows */
 	struct resolver_calls calls;
@@ -35,6 +37,7 @@ struct resolver {
 	bool used;                   /* a name was looked up */
 	uint64_t lookups;            /* ended, and how many of these failed */
 	uint64_t failed;
+	struct egress_desk_state *egress; /* owns; NULL without an engine */
 	/* Of named_servers.c. */
 	struct list names;     /* owns */
 	size_t choices;        /* how many of them have several addresses */
@@ -56,6 +59,10 @@ void name_watch_set(struct name_watch *w, const struct name_wish *wish);
 void name_watch_take_answers(struct resolver *r);
 /* Ends DNS if there is no watch, and the thread if there never was a lookup. */
 void resolver_trim(struct resolver *r);
+/* DNS alone, for who has no watch: starts it if needed, and keeps it until resolver_let_go_dns(). 0 or
+ * -errno. */
+int resolver_hold_dns(struct resolver *r);
+void resolver_let_go_dns(struct resolver *r);
 /* Starts them if there are none. 0 or -errno. */
 int resolver_ready(struct resolver *r);
 

@@ -159,8 +159,29 @@ static void on_backend_changed(void *arg, struct backend *b)
 
 /* ---- life ---- */
 
+/* A stranger chooses these names: no hosts file, no search domain may have a say. */
+static int validate_egress(const struct config *c, char *why, size_t room)
+{
+	for (size_t i = 0; i < c->backend_count && !resolver_has_dns(); i++)
+		for (size_t k = 0; k < c->backends[i].server_count; k++) {
+			const struct config_server *s = &c->backends[i].servers[k];
+
+			if (s->addr.kind != ADDR_SNI)
+				continue;
+			(void)snprintf(why, room, "sni@ of server '%s' (%s:%u) cannot be used: this weir was "
+						  "built without c-ares; build it with -Ddns=enabled",
+				       s->name, s->place.file, s->place.line); /* may be truncated */
+			return -ENOSYS;
+		}
+	return 0;
+}
+
 int set_watches_validate(const struct config *c, char *why, size_t room)
 {
+	const int err = validate_egress(c, why, room);
+
+	if (err)
+		return err;
 	if (resolver_has_dns() && c->global.resolver != CONFIG_RESOLVER_SYSTEM)
 		return 0;
 	for (size_t i = 0; i < c->backend_count; i++)

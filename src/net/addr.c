@@ -28,6 +28,7 @@
 
 #define UNIX_PREFIX "unix:"
 #define FD_PREFIX "fd@"
+#define SNI_PREFIX "sni@"
 
 static_assert(PATH_MAX_BYTES == 107, "addr.h and its messages say 107");
 static_assert(FD_NAME_MAX < sizeof(((struct addr_spec *)0)->host), "a name fits with its NUL");
@@ -402,6 +403,25 @@ static int parse_host_port(struct parser *p, const char *text)
 	return parse_ip4_or_name(p, text, len);
 }
 
+/* "sni@443", "sni@*": the host is the one that the client asks for. */
+static int parse_sni(struct parser *p, const char *port)
+{
+	struct addr *a = &p->spec->addr;
+
+	if ((p->ports & ADDR_SNI_TOO) == 0)
+		return reject(p, p->text, "sni@ is for 'server': clients are sent to the name they ask for");
+	if (*port == '\0' || strchr(port, ':') != NULL)
+		return reject(p, port, "write sni@ and a port, as in sni@443, or sni@* for the port that the "
+				       "client connected to");
+	if (parse_port(p, port) != 0)
+		return -EINVAL;
+	/* No family: whoever mistakes it for an address cannot connect to it. */
+	a->in.sin_port = htons(p->spec->port);
+	a->len = sizeof(a->in);
+	p->spec->kind = ADDR_SNI;
+	return 0;
+}
+
 static int parse(struct parser *p)
 {
 	const char *text = p->text;
@@ -418,6 +438,8 @@ static int parse(struct parser *p)
 		return reject(p, text, "write an abstract name as unix:@NAME");
 	if (starts_with(text, FD_PREFIX))
 		return parse_fd(p, text + strlen(FD_PREFIX));
+	if (starts_with(text, SNI_PREFIX))
+		return parse_sni(p, text + strlen(SNI_PREFIX));
 	if (starts_with(text, "ipv4@") || starts_with(text, "ipv6@")) {
 		p->spec->family = text[3] == '4' ? AF_INET : AF_INET6;
 		text += strlen("ipv4@");

@@ -74,6 +74,8 @@ static const char *format_with(const struct addr *a, const char *port, char *buf
 		print_ip6(&a->in6.sin6_addr, a->in6.sin6_scope_id, port, buf);
 	else if (addr_is_unix(a))
 		print_unix(a, buf);
+	else if (a->len != 0)
+		(void)snprintf(buf, ADDR_TEXT_MAX, "sni@%s", port); /* always fits */
 	else
 		(void)snprintf(buf, ADDR_TEXT_MAX, "-"); /* always fits */
 	return buf;
@@ -121,6 +123,7 @@ const char *addr_spec_format(const struct addr_spec *spec, char *buf)
 		return buf;
 	case ADDR_NONE:
 	case ADDR_IP:
+	case ADDR_SNI:
 	case ADDR_UNIX:
 		break;
 	}
@@ -166,18 +169,34 @@ void addr_to_brief(const struct sockaddr *sa, socklen_t len, struct addr_brief *
 	}
 }
 
+void addr_of_brief(struct addr *out, const struct addr_brief *a)
+{
+	memset(out, 0, sizeof(*out));
+	check(a->family == AF_INET || a->family == AF_INET6);
+	out->sa.sa_family = a->family;
+	if (a->family == AF_INET) {
+		out->len = sizeof(out->in);
+		memcpy(&out->in.sin_addr, a->ip, sizeof(out->in.sin_addr));
+	} else {
+		out->len = sizeof(out->in6);
+		memcpy(&out->in6.sin6_addr, a->ip, sizeof(out->in6.sin6_addr));
+		out->in6.sin6_scope_id = a->scope;
+	}
+	addr_set_port(out, a->port);
+}
+
 uint16_t addr_port(const struct addr *a)
 {
 	if (a->len == 0)
 		return 0;
-	if (a->sa.sa_family == AF_INET)
+	if (a->sa.sa_family == AF_INET || a->sa.sa_family == AF_UNSPEC)
 		return ntohs(a->in.sin_port);
 	return a->sa.sa_family == AF_INET6 ? ntohs(a->in6.sin6_port) : 0;
 }
 
 void addr_set_port(struct addr *a, uint16_t port)
 {
-	if (a->sa.sa_family == AF_INET)
+	if (a->sa.sa_family == AF_INET || a->sa.sa_family == AF_UNSPEC)
 		a->in.sin_port = htons(port);
 	else if (a->sa.sa_family == AF_INET6)
 		a->in6.sin6_port = htons(port);

@@ -120,6 +120,9 @@ void build_validate_ports(struct build *b, const struct proxy *p);
 void build_validate_persist(struct build *b);
 /* Do clients of this frontend go to a backend with `persist`? */
 bool build_leads_to_persist(const struct build *b, const struct proxy *front);
+/* Validates servers that are where clients ask to go (sni@), what goes with them, and who leads there; call
+ * then, too. In validate_egress.c. */
+void build_validate_egress(struct build *b, const struct proxy *p);
 /* Warns about use-backend lines of a frontend that no client can meet. In validate_routes.c. */
 void build_validate_routes(struct build *b, const struct proxy *p);
 /* Is `p` a backend, so that a frontend can refer to it? A [listen] that names a backend is a frontend in

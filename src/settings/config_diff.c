@@ -436,12 +436,27 @@ static void diff_trust(const struct config_diff *to, const struct config_check *
 	to->differs(to->arg, "verify", a->ca_file != NULL ? a->ca_file : "system", "other certificates");
 }
 
+/* The same for a file of names or networks. */
+static void diff_files(const struct config_diff *to, const char *key, const struct config_list *a,
+		       const struct config_list *b, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(a[i].name, b[i].name) == 0 && a[i].list != b[i].list)
+			to->differs(to->arg, key, a[i].name, "the same file with other contents");
+}
+
 int config_diff_backend(const struct config_backend *before, const struct config_backend *after,
 			const struct config_diff *to)
 {
 	const struct config_proxy x = proxy_view_back(before), y = proxy_view_back(after);
 
 	diff_trust(to, &before->check, &after->check);
+	if (before->allow_sni.file_count == after->allow_sni.file_count)
+		diff_files(to, "allow-sni", before->allow_sni.files, after->allow_sni.files,
+			   after->allow_sni.file_count);
+	if (before->allow_to_list.file_count == after->allow_to_list.file_count)
+		diff_files(to, "allow-to", before->allow_to_list.files, after->allow_to_list.files,
+			   after->allow_to_list.file_count);
 	return diff_options(to, IN_BACKEND, &x, &y);
 }
 

@@ -29,6 +29,8 @@ struct config_proxy proxy_view_back(const struct config_backend *b)
 		.balance = b->balance,
 		.check = b->check,
 		.observe = b->observe,
+		.allow_sni = b->allow_sni,
+		.allow_to = b->allow_to_list,
 		.timeouts = b->timeouts,
 		.tcp = b->tcp,
 		.server_keepalive = b->tcp,

@@ -102,6 +102,12 @@ static int parse_line(struct word_reader *r)
 		take_diag(r);
 		return -EINVAL;
 	}
+	if (config->addr.kind == ADDR_SNI)
+		return word_refuse(r, "sni@ is for a server in the configuration file, whose backend has "
+				      "allow-sni");
+	if (setting_egress_names_are_set(&r->backend->allow_sni))
+		return word_refuse(r, "the backend sends clients where they ask to go (sni@), and has no "
+				      "other server");
 	if (config->addr.client_port && config->check && config->check_port == 0 &&
 	    r->backend->check.port == 0)
 		return word_refuse(r, "the health checks of the server have no port; add port PORT");

@@ -63,6 +63,10 @@ static const struct setting_type other_types[OPT_TYPES] = {
 	[OPT_OBSERVE] = {setting_parse_observe, setting_print_observe, NULL},
 	[OPT_SNIFF] = {setting_parse_sniff, setting_print_sniff, NULL},
 	[OPT_SOURCE_RATE] = {setting_parse_source_rate, setting_print_source_rate, NULL},
+	[OPT_EGRESS_NAMES] = {setting_parse_egress_names, setting_print_egress_names,
+			      setting_egress_names_are_set},
+	[OPT_EGRESS_NETWORKS] = {setting_parse_egress_networks, setting_print_egress_networks,
+				 setting_egress_networks_are_set},
 };
 
 const struct setting_type *setting_type_of(enum option_type type)
@@ -77,7 +81,7 @@ static bool takes_words(enum option_type type)
 	return type == OPT_LOG || type == OPT_ADMIN || type == OPT_STATS || type == OPT_KEEPALIVE ||
 	       type == OPT_KEEPALIVES || type == OPT_BALANCE || type == OPT_CHECK || type == OPT_NETWORKS ||
 	       type == OPT_USERS || type == OPT_SNIFF || type == OPT_RESOLVERS || type == OPT_OBSERVE ||
-	       type == OPT_SOURCE_RATE;
+	       type == OPT_SOURCE_RATE || type == OPT_EGRESS_NAMES || type == OPT_EGRESS_NETWORKS;
 }
 
 int setting_parse(const struct setting *s)

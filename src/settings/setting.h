@@ -193,6 +193,12 @@ void setting_print_source_rate(const void *field, const struct option *option, F
 /* What TLS clients say, in setting_sniff.c. */
 int setting_parse_sniff(const struct setting *s, void *field);
 void setting_print_sniff(const void *field, const struct option *option, FILE *out);
+int setting_parse_egress_names(const struct setting *s, void *field);
+void setting_print_egress_names(const void *field, const struct option *option, FILE *out);
+bool setting_egress_names_are_set(const void *field);
+int setting_parse_egress_networks(const struct setting *s, void *field);
+void setting_print_egress_networks(const void *field, const struct option *option, FILE *out);
+bool setting_egress_networks_are_set(const void *field);
 int setting_parse_names(const struct setting *s, void *field);
 int setting_parse_protocols(const struct setting *s, void *field);
 int setting_parse_protos(const struct setting *s, void *field);

@@ -208,7 +208,9 @@ static struct list_file *parse(struct list_reader *r, const struct list_key *key
 
 static int cannot_read(const struct setting *s, const struct word *w, const char *name, int err)
 {
-	const enum list_kind kind = s->option->type == OPT_NAMES ? LIST_NAMES : LIST_NETWORKS;
+	const enum option_type type = s->option->type;
+	const bool names = type == OPT_NAMES || type == OPT_EGRESS_NAMES;
+	const enum list_kind kind = names ? LIST_NAMES : LIST_NETWORKS;
 
 	diag_error(s->diag, DIAG_CANNOT_READ, w->at, "cannot read '%s': %s", name,
 		   err == -EFBIG ? "it is larger than 64 MiB" : source_why_unread(err));

@@ -212,7 +212,9 @@ void setting_set_family(struct config_server *server, enum config_resolve_family
 		[CONFIG_RESOLVE_IPV6] = AF_INET6,
 	};
 
-	if (server->addr.kind == ADDR_NAME && server->addr.family == AF_UNSPEC &&
+	const enum addr_kind kind = server->addr.kind;
+
+	if ((kind == ADDR_NAME || kind == ADDR_SNI) && server->addr.family == AF_UNSPEC &&
 	    server->set != CONFIG_SET_SRV)
 		server->addr.family = families[family];
 }

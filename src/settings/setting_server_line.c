@@ -58,7 +58,7 @@ int setting_parse_server(const struct setting *s, struct config_server *server)
 	int err;
 
 	setting_defaults(s->diag->arena, IN_SERVER, server);
-	err = setting_address_ports(s, w, ADDR_PORTS_CLIENT, &server->addr);
+	err = setting_address_ports(s, w, ADDR_PORTS_CLIENT | ADDR_SNI_TOO, &server->addr);
 	if (!err && server->addr.kind == ADDR_FD) {
 		diag_error(s->diag, DIAG_BAD_ADDRESS, w->at,
 			   "fd@ is for 'bind': a server cannot be an inherited socket");

@@ -285,6 +285,11 @@ static void fill_backend(struct arena *a, const struct config *c, struct config_
 	to->timeouts = timeouts_of(c, p, &set);
 	to->tcp = with_keepalive(set.tcp, &set.server_keepalive);
 	to->observe = set.observe;
+	to->allow_sni = set.allow_sni;
+	to->allow_sni.list = copy_texts(a, set.allow_sni.list, set.allow_sni.count);
+	to->allow_sni.files = copy_lists(a, set.allow_sni.files, set.allow_sni.file_count);
+	to->sni_hosts = make_hosts(a, &to->allow_sni);
+	to->allow_to = copy_networks(a, &set.allow_to, &to->allow_to_list);
 	copy_check(a, &to->check, &set.check);
 	to->place = place_in(c, p->section->at.source->name, p->section->at.line);
 	to->origins = copy_origins(a, c, p->origins);

@@ -344,6 +344,7 @@ void build_validate(struct build *b)
 			continue;
 		build_validate_options(b, &b->proxies[i]);
 		build_validate_ports(b, &b->proxies[i]);
+		build_validate_egress(b, &b->proxies[i]);
 	}
 	build_validate_stats(b);
 	build_validate_exec(b);

@@ -18,6 +18,8 @@ static void validate_check(struct build *b, const struct proxy *p, size_t i)
 {
 	const struct config_server *s = &p->servers[i];
 
+	if (s->addr.kind == ADDR_SNI)
+		return; /* it cannot have any */
 	if (!s->addr.client_port || !s->check || s->check_port != 0 || p->set.check.port != 0)
 		return;
 	diag_error(b->diag, DIAG_CONFLICT, p->server_at[i],

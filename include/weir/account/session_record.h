@@ -53,8 +53,9 @@ struct session_record {
 	uint8_t unique_id_len; /* 0 = none */
 	bool has_sni;          /* the client said which server it wants, or its TLS hello that it wants any */
 	uint8_t sni_len;       /* 0 = it named none */
-	/* The last member: only the bytes in use go into the log. The unique id, then the name. */
-	uint8_t tail[PROXY_UNIQUE_ID_MAX + CLIENT_HELLO_NAME_MAX];
+	uint8_t found_len;     /* of a server sni@: the bytes of the address it was found at; 0 = none */
+	/* The last member: only the bytes in use go into the log. The unique id, the name, that address. */
+	uint8_t tail[PROXY_UNIQUE_ID_MAX + CLIENT_HELLO_NAME_MAX + 16];
 };
 
 /* Prints the server's address, with the port that was connected to, into `buf` (ADDR_TEXT_MAX bytes); "-" if
@@ -64,6 +65,11 @@ const char *session_record_address(const struct session_record *r, char *buf);
 static inline uint8_t *session_record_sni(struct session_record *r)
 {
 	return r->tail + r->unique_id_len;
+}
+
+static inline uint8_t *session_record_found(struct session_record *r)
+{
+	return session_record_sni(r) + r->sni_len;
 }
 
 /* Logs the record at level info. A worker's thread. */

@@ -90,6 +90,7 @@ struct server {
 	struct list link;          /* in its backend's `left` */
 	struct retired retired;
 	struct name *name;              /* borrows from the resolver; NULL = its address is not looked up */
+	bool holds_dns;                 /* the resolver's: DNS is ready, as its clients choose names */
 	struct server_set *set;         /* borrows: the set that it is a member of; NULL = none */
 	const struct probe_view *probe; /* borrows from the prober; NULL = not health-checked */
 	uint64_t probe_downs;           /* of health checks that it had before */

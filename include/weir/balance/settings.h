@@ -46,7 +46,8 @@ struct server_settings {
 	bool has_addr;
 	bool is_open; /* control: of a change whose address is known only when it is committed */
 	bool meets_itself; /* a connect to the address may reach itself: see net/self_connect.h */
-	bool takes_client_port; /* the address has no port: each connect goes to the client's */
+	bool takes_client_port; /* the address has no port: each connect goes to the client's; or: */
+	bool takes_client_name; /* it has no family: each goes where the client asks to go (sni@) */
 };
 
 #endif

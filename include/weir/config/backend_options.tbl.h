@@ -12,8 +12,16 @@ OPTION("balance", BACK_D, BACK_D, OPT_BALANCE, 0, "roundrobin|leastconn|random|f
        "balance = leastconn")
 OPTION("server", BACK, BACK, OPT_SERVER, OPT_NAMED | OPT_REPEAT, "ADDRESS [OPTION...]", NO_FIELD,
        NULL, 0, 0, "A server; a name that does not resolve is looked up again. ADDRESS:* has the "
-       "port that the client connected to.",
+       "port that the client connected to; sni@PORT and sni@* are where its TLS hello asks to go.",
        "server web1 = 10.0.0.11:8080 weight=2")
+OPTION("allow-sni", BACK, BACK, OPT_EGRESS_NAMES, 0, "NAME... | @FILE | *", FIELD_PROXY(allow_sni), NULL, 0,
+       0, "With a server sni@PORT: names that clients may ask for; patterns as of sni=, * = any name. @FILE "
+       "lists one per line, up to 1,000,000; '#' starts a comment.",
+       "allow-sni = .example.com updates.example.org")
+OPTION("allow-to", BACK, BACK, OPT_EGRESS_NETWORKS, 0, "NETWORK... | @FILE", FIELD_PROXY(allow_to), NULL, 0,
+       0, "With a server sni@PORT: networks whose addresses names may have, besides those of the public "
+       "Internet; an address of this machine is refused unless it is in one of them.",
+       "allow-to = 10.20.0.0/16")
 OPTION("server-defaults", BACK_D, BACK_D, OPT_SERVER_WORDS, OPT_REPEAT, "OPTION...", NO_FIELD, NULL, 0, 0,
        "Words of a server line that hold for each server and set of the section, wherever they are "
        "written; a server's own word takes precedence. Further lines add words, or replace them.",

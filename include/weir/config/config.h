@@ -17,13 +17,13 @@
 #include <sys/types.h>
 
 #include "weir/base/log.h"
+#include "weir/config/config_lists.h"
 #include "weir/config/sniff.h"
 #include "weir/config/source_rate.h"
 #include "weir/net/addr.h"
 #include "weir/net/host_set.h"
 #include "weir/net/netset.h"
 
-struct list_file;
 struct tls_trust;
 
 #define CONFIG_ADMIN_CLIENTS_MAX 16 /* maximum clients that the admin socket serves at a time */
@@ -173,25 +173,6 @@ struct config_socket_owner {
 	gid_t gid; /* (gid_t)-1 = keep */
 };
 
-/* A file of networks or of names, "@FILE". */
-struct config_list {
-	char *name;            /* where it was read */
-	struct list_file *list; /* shared: one reference */
-};
-
-/* Networks as written, for -T; lookups use the set next to them. */
-struct config_networks {
-	struct net_prefix *list;
-	size_t count;
-	struct config_list *files;
-	size_t file_count;
-};
-
-static inline bool config_has_networks(const struct config_networks *n)
-{
-	return n->count > 0 || n->file_count > 0;
-}
-
 /* Users of the HTTP endpoint, from a file. */
 struct config_auth {
 	char *file; /* as written; NULL = none, and everyone may use it */
@@ -309,11 +290,6 @@ struct config_status_range {
 	uint16_t last;
 };
 
-/* One of several texts. */
-struct config_text_item {
-	char *text;
-};
-
 /* The PATH of a program that checks. */
 #define CONFIG_EXEC_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -382,6 +358,10 @@ struct config_backend {
 	struct config_observing observe;
 	struct config_timeouts timeouts; /* those of this side, others are 0 */
 	struct config_tcp tcp;           /* of the server side */
+	struct config_names allow_sni;   /* with a server sni@: the names that clients may ask for */
+	struct host_set *sni_hosts;      /* NULL = `allow_sni` lists none; borrows, like the next */
+	struct netset *allow_to;         /* networks added to the Internet; NULL = none */
+	struct config_networks allow_to_list;
 	struct config_place place;
 	struct config_origins origins;
 };
@@ -391,22 +371,6 @@ struct config_ports {
 	uint16_t first;
 	uint16_t last;
 };
-
-/* Server names of TLS clients. With all of it zero, any client meets them. */
-struct config_names {
-	bool any;  /* any client that names one */
-	bool none; /* clients whose hello names none */
-	struct config_text_item *list; /* patterns of host_pattern.h */
-	size_t count;
-	struct config_list *files;
-	size_t file_count;
-};
-
-/* Does it name servers, itself or in a file? */
-static inline bool config_lists_names(const struct config_names *n)
-{
-	return n->count > 0 || n->file_count > 0;
-}
 
 /* One `use-backend`: the first route whose conditions are all met is used. */
 struct config_route {

@@ -105,6 +105,8 @@ enum option_type {
 	OPT_PROTOS,	/* unsigned: bits of enum config_proto */
 	OPT_SNIFF,	/* struct config_sniff */
 	OPT_SOURCE_RATE, /* struct config_source_rate */
+	OPT_EGRESS_NAMES, /* struct config_names, like the next of one backend */
+	OPT_EGRESS_NETWORKS, /* struct config_networks */
 	OPT_OBSERVE,	/* struct config_observing */
 	OPT_ROUTE,	/* this and the next six are read where proxies are built */
 	OPT_BIND,
@@ -160,6 +162,8 @@ struct config_proxy {
 	struct config_ids allow_uids;
 	struct config_source_rate source_rate;
 	struct config_sniff sniff;
+	struct config_names allow_sni;
+	struct config_networks allow_to;
 	struct config_balancing balance;
 	struct config_check check;
 	struct config_observing observe;

@@ -23,6 +23,7 @@
 #include "weir/base/mark.h"
 #include "weir/base/rate.h"
 #include "weir/config/config.h"
+#include "weir/engine/egress.h"
 #include "weir/engine/engine_settings.h"
 #include "weir/entry/entries.h"
 #include "weir/io/buf_pool.h"
@@ -118,6 +119,7 @@ struct engine {
 	int64_t drain_until_ns;	      /* while endpoints leave: when workers are told at the latest */
 	atomic_bool sessions_watched; /* control is watching by itself */
 	atomic_bool is_accept_paused; /* engine_pause_accept() */
+	struct egress_desk egress;     /* questions about names that clients ask for */
 	struct engine_records records; /* control sets it before engine_start() */
 };
 

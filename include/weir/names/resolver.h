@@ -23,6 +23,7 @@
 #include "weir/stats/name_servers.h"
 
 struct addrinfo;
+struct engine;
 struct ev_loop;
 struct name_terms;
 struct resolver;
@@ -37,6 +38,7 @@ struct resolver_calls {
 struct resolver_settings {
 	const struct config_global *global; /* `resolver` and `resolvers` are copied */
 	const struct resolver_calls *calls; /* copied; NULL = libc's */
+	struct engine *engine; /* borrows: whose workers ask for names that clients choose; NULL = none do */
 };
 
 /* Is DNS built in, and by which version of c-ares? "" if not. */
@@ -51,7 +53,7 @@ struct resolver *resolver_new(struct ev_loop *loop, struct server_updates *u,
  * before. */
 void resolver_free(struct resolver *r);
 /* Connects or health checks may have failed (server_address_failed()): servers go to the next address of
- * their names. */
+ * their names. And workers may have asked for names that clients chose (egress_desk.h). */
 void resolver_heed(struct resolver *r);
 /* Other `resolver` and `resolvers`: from the next query of each name on. */
 void resolver_configure(struct resolver *r, const struct config_global *global);

@@ -43,6 +43,7 @@ enum addr_kind {
 	ADDR_NAME, /* `host` and `port`; `family` is the requested family */
 	ADDR_UNIX, /* `addr` is complete: a path, or an abstract name */
 	ADDR_FD,   /* "fd@web": a socket passed to us; `host` is its name, or its number in digits */
+	ADDR_SNI,  /* "sni@443": where the client asks to go; `addr` has no family, but the port */
 };
 
 /* An address as written by the user. */
@@ -56,16 +57,17 @@ struct addr_spec {
 	char host[256];
 };
 
-/* What may stand in place of one port. */
+/* What may stand in place of one port, and of an address with its port. */
 enum addr_ports {
 	ADDR_PORTS_ONE = 0,
 	ADDR_PORTS_RANGE = 1,  /* "30000-30099" */
 	ADDR_PORTS_CLIENT = 2, /* "*" */
+	ADDR_SNI_TOO = 4,      /* "sni@443", and "sni@*" with ADDR_PORTS_CLIENT, in place of an address */
 };
 
 /* Parses `text` (the forms of weir.ini(5): "10.0.0.1:80", "[::1]:80", ":80", "*:80", "name:80",
  * "unix:/path", "/path", "unix:@name", "unix@/path", "abns@name", "ipv4@...", "ipv6@...", "fd@name",
- * "fd@3").
+ * "fd@3"; of a server "sni@443").
  * Returns 0, or -EINVAL with `*why` set to a static sentence and `*at` to the offset in `text` that it refers
  * to; both may be NULL. */
 int addr_parse(const char *text, struct addr_spec *spec, const char **why, size_t *at);
@@ -84,6 +86,9 @@ int addr_spec_fd(const struct addr_spec *spec);
 
 /* Converts an IPv4 client of a dual-stack listener ("::ffff:10.0.0.1") to its IPv4 address. */
 void addr_to_brief(const struct sockaddr *sa, socklen_t len, struct addr_brief *out);
+
+/* The other way; `a` is IPv4 or IPv6. */
+void addr_of_brief(struct addr *out, const struct addr_brief *a);
 
 /* The port in host order; 0 for a Unix address or none. */
 uint16_t addr_port(const struct addr *a);

@@ -319,6 +319,8 @@ static struct full *make_full(void)
 		name_hosts(&f->arena, &f->frontend.routes[i].sni);
 	}
 	fill_config_backend(&f->arena, &f->backend);
+	name_networks(&f->backend.allow_to_list);
+	name_hosts(&f->arena, &f->backend.allow_sni);
 	fill_config_server(&f->arena, &f->server);
 	fill_config_bind(&f->arena, &f->bind);
 	fill_config_log(&f->arena, &f->log);
@@ -438,6 +440,8 @@ static void copy_of_backend_has_no_servers(void **state)
 
 	(void)state;
 	free_full(f);
+	assert_looks_up(copy->allow_to);
+	assert_true(host_set_has(copy->sni_hosts, "a.example.org", 13));
 	assert_null(copy->servers);
 	assert_int_equal(copy->server_count, 0);
 	assert_null(copy->origins.list);
@@ -530,8 +534,9 @@ static void nothing_is_left_behind_at_every_allocation(void **state)
 
 	(void)state;
 	FAIL_EACH(frontend, &f->frontend);
-	temporary = 0;
+	temporary = 1 + 1;
 	FAIL_EACH(backend, &f->backend);
+	temporary = 0;
 	FAIL_EACH(server, &f->server);
 	FAIL_EACH(bind, &f->bind);
 	FAIL_EACH(log, &f->log);

@@ -424,9 +424,37 @@ static void loopback_addresses_are_known(void **state)
 	assert_false(addr_is_loopback(&empty));
 }
 
+static void only_a_server_may_be_where_the_client_asks_to_go(void **state)
+{
+	static const char *const wrong[] = {"sni@",	 "sni@0x",	"sni@a:443",
+					    "sni@65536", "sni@443-444", "sni@:443"};
+	const unsigned ports = ADDR_PORTS_CLIENT | ADDR_SNI_TOO;
+	struct addr_spec spec;
+	char text[ADDR_TEXT_MAX];
+	const char *why = NULL;
+
+	(void)state;
+	assert_int_equal(addr_parse_ports("sni@443", ports, &spec, NULL, NULL), 0);
+	assert_int_equal(spec.kind, ADDR_SNI);
+	assert_int_equal(spec.addr.sa.sa_family, AF_UNSPEC);
+	assert_int_equal(addr_port(&spec.addr), 443);
+	assert_string_equal(addr_spec_format(&spec, text), "sni@443");
+	assert_string_equal(addr_format(&spec.addr, text), "sni@443");
+	assert_int_equal(addr_parse_ports("sni@*", ports, &spec, NULL, NULL), 0);
+	assert_true(spec.client_port);
+	assert_string_equal(addr_spec_format(&spec, text), "sni@*");
+	assert_string_equal(addr_format(&spec.addr, text), "sni@*");
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		if (addr_parse_ports(wrong[i], ports, &spec, NULL, NULL) == 0)
+			fail_msg("'%s' was parsed", wrong[i]);
+	assert_int_equal(addr_parse("sni@443", &spec, &why, NULL), -EINVAL);
+	assert_non_null(strstr(why, "is for 'server'"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(only_a_server_may_be_where_the_client_asks_to_go),
 		cmocka_unit_test(each_good_form_is_understood_and_printed),
 		cmocka_unit_test(a_server_may_have_the_port_of_the_client),
 		cmocka_unit_test(a_range_of_ports_is_for_those_who_take_one),

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * egress_desk.c - answers workers that ask for the addresses of names which clients chose.
+ *
+ * Owns the lookups that are under way and the limits on them; egress_cache.c has what is known, and
+ * egress_route.c says which addresses are of this machine. Judges nothing: the worker that connects does.
+ * Control thread.
+ */
+#include "weir/names/egress_desk.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "weir/base/check.h"
+#include "weir/base/clock.h"
+#include "weir/engine/egress.h"
+#include "weir/engine/engine.h"
+#include "dns.h"
+#include "egress_cache.h"
+#include "egress_route.h"
+#include "resolver_parts.h"
+
+/* Maximum addresses of one family that are used, so that neither displaces the other. */
+#define FAMILY_MAX (EGRESS_ADDRESSES_MAX / 2)
+
+struct lookup_of_name;
+
+struct asked {
+	struct dns_question question;
+	struct lookup_of_name *lookup; /* borrows; NULL = not asked */
+};
+
+/* One name that is being looked up, and who waits for it. */
+struct lookup_of_name {
+	struct list link;
+	struct egress_desk_state *desk; /* borrows */
+	struct list waiting;            /* struct egress_question; owns until they are answered */
+	char name[EGRESS_NAME_MAX];
+	int family;
+	struct addr_brief source; /* who asked first */
+	struct asked asked[2];
+	unsigned open; /* of them */
+	bool partly;   /* one of them had no usable answer */
+	uint32_t ttl_s;
+	struct egress_found found;
+};
+
+struct egress_desk_state {
+	struct resolver *resolver; /* borrows */
+	struct engine *engine;     /* borrows */
+	struct egress_cache cache;
+	struct list lookups; /* owns */
+	unsigned lookup_count;
+	uint64_t known;      /* questions that the cache answered */
+	uint64_t looked_up;  /* lookups begun */
+	uint64_t failed;     /* lookups without an address */
+	uint64_t over_limit; /* questions refused because of the limits */
+};
+
+/* ---- answers ---- */
+
+static bool is_same_ip(const struct addr *a, const struct addr_brief *b)
+{
+	if (a->len == 0 || a->sa.sa_family != b->family)
+		return false;
+	return b->family == AF_INET ? memcmp(&a->in.sin_addr, b->ip, 4) == 0
+				    : memcmp(&a->in6.sin6_addr, b->ip, 16) == 0;
+}
+
+static bool is_wildcard(const struct addr *a)
+{
+	return a->len != 0 && (a->sa.sa_family == AF_INET ? a->in.sin_addr.s_addr == htonl(INADDR_ANY)
+							  : IN6_IS_ADDR_UNSPECIFIED(&a->in6.sin6_addr));
+}
+
+/* Would a connect reach weir itself? */
+static bool is_loop(const struct engine *e, const struct addr_brief *a, uint16_t port)
+{
+	const uint32_t peak = slot_space_peak(&e->live.endpoints);
+
+	for (uint32_t slot = 0; slot < peak; slot++) {
+		const struct endpoint *ep = entries_at(&e->entries, slot);
+
+		if (ep != NULL && addr_port(&ep->addr) == port &&
+		    (ep->addr.sa.sa_family == AF_INET || ep->addr.sa.sa_family == AF_INET6) &&
+		    (is_wildcard(&ep->addr) || is_same_ip(&ep->addr, a)))
+			return true;
+	}
+	return false;
+}
+
+/* Of NAT64 the address of this machine may be the one within. */
+static enum egress_route route_of(int *fd, const struct addr_brief *a)
+{
+	enum egress_route route = egress_route_of(fd, a);
+	struct addr_brief inner;
+
+	if (route == EGRESS_ROUTE_FAR && egress_translated(a, &inner))
+		route = egress_route_of(fd, &inner);
+	return route;
+}
+
+/* Each answer asks the kernel anew: an address may have become this machine's since the last one. */
+static void answer(struct egress_desk_state *d, struct egress_question *q, const struct egress_found *found)
+{
+	int fd = -1;
+
+	q->outcome = found->outcome;
+	q->count = found->count;
+	for (unsigned i = 0; i < found->count; i++) {
+		struct egress_address *a = &q->list[i];
+
+		a->addr = found->list[i];
+		a->route = route_of(&fd, &a->addr);
+		if (a->route == EGRESS_ROUTE_OWN && is_loop(d->engine, &a->addr, q->port))
+			a->route = EGRESS_ROUTE_LOOP;
+	}
+	egress_route_close(&fd);
+	engine_egress_answer(q);
+}
+
+static void answer_without(struct egress_desk_state *d, struct egress_question *q,
+			   enum egress_outcome outcome)
+{
+	const struct egress_found none = {.outcome = outcome};
+
+	answer(d, q, &none);
+}
+
+/* ---- lookups ---- */
+
+static void end_lookup(struct lookup_of_name *l)
+{
+	struct egress_desk_state *d = l->desk;
+
+	check(list_empty(&l->waiting));
+	check(d->lookup_count > 0);
+	for (unsigned i = 0; i < ARRAY_LEN(l->asked); i++)
+		if (l->asked[i].lookup != NULL)
+			dns_withdraw(&l->asked[i].question);
+	d->lookup_count--;
+	list_remove(&l->link);
+	free(l);
+	resolver_let_go_dns(d->resolver);
+}
+
+static uint32_t seconds_of(const struct lookup_of_name *l)
+{
+	const uint32_t most_s = l->partly ? EGRESS_BAD_TTL_S : EGRESS_TTL_MAX_S;
+
+	if (l->found.count == 0)
+		return EGRESS_BAD_TTL_S;
+	return l->ttl_s < EGRESS_TTL_MIN_S ? EGRESS_TTL_MIN_S : l->ttl_s < most_s ? l->ttl_s : most_s;
+}
+
+static void finish(struct lookup_of_name *l)
+{
+	struct egress_desk_state *d = l->desk;
+	const int64_t now_ns = clock_mono_ns();
+
+	l->found.outcome = l->found.count > 0 ? EGRESS_FOUND : l->partly ? EGRESS_FAILED : EGRESS_NOTHING;
+	d->failed += l->found.count == 0;
+	egress_cache_put(&d->cache, l->name, l->family, &l->found, now_ns,
+			 now_ns + (int64_t)seconds_of(l) * NS_PER_SEC);
+	while (!list_empty(&l->waiting)) {
+		struct egress_question *q = list_entry(l->waiting.next, struct egress_question, link);
+
+		list_remove(&q->link);
+		answer(d, q, &l->found);
+	}
+	end_lookup(l);
+}
+
+/* IPv4 comes first, whichever answer does. Not by addr_to_brief(): it would make IPv4 of an IPv4-mapped
+ * address, which is refused as what it is. */
+static void add_address(struct egress_found *found, const struct addr *a, unsigned at)
+{
+	struct addr_brief *to = &found->list[at];
+
+	check(found->count < EGRESS_ADDRESSES_MAX);
+	memmove(to + 1, to, (found->count - at) * sizeof(*to));
+	*to = (struct addr_brief){.family = a->sa.sa_family};
+	if (to->family == AF_INET)
+		memcpy(to->ip, &a->in.sin_addr, sizeof(a->in.sin_addr));
+	else
+		memcpy(to->ip, &a->in6.sin6_addr, sizeof(a->in6.sin6_addr));
+	found->count++;
+}
+
+static void add_addresses(struct egress_found *found, const struct dns_answer *a, enum dns_type type)
+{
+	const unsigned first = type == DNS_A ? 0 : found->count;
+
+	for (unsigned i = 0; i < a->addr_count && i < FAMILY_MAX; i++)
+		add_address(found, &a->addrs[i], first + i);
+}
+
+static void on_answer(struct dns_question *question, const struct dns_answer *a)
+{
+	struct lookup_of_name *l = container_of(question, struct asked, question)->lookup;
+
+	check(l->open > 0);
+	if (a->outcome == NAME_GOOD)
+		add_addresses(&l->found, a, question->type);
+	else if (a->outcome != NAME_NX)
+		l->partly = true;
+	if (a->outcome == NAME_GOOD && a->ttl_s < l->ttl_s)
+		l->ttl_s = a->ttl_s;
+	if (--l->open == 0)
+		finish(l);
+}
+
+static void ask_dns(struct lookup_of_name *l, enum dns_type type)
+{
+	struct asked *asked = &l->asked[l->open++];
+	const size_t len = strlen(l->name);
+
+	asked->lookup = l;
+	asked->question = (struct dns_question){
+		.dns = l->desk->resolver->dns, .type = type, .absolute = true, .answered = on_answer};
+	memcpy(asked->question.host, l->name, len);
+	memcpy(asked->question.host + len, ".", 2);
+	dns_ask(&asked->question);
+}
+
+static struct lookup_of_name *begin_lookup(struct egress_desk_state *d, const struct egress_question *q)
+{
+	struct lookup_of_name *l;
+
+	if (resolver_hold_dns(d->resolver) != 0)
+		return NULL;
+	l = calloc(1, sizeof(*l));
+	if (l == NULL) {
+		resolver_let_go_dns(d->resolver);
+		return NULL;
+	}
+	l->desk = d;
+	list_init(&l->waiting);
+	memcpy(l->name, q->name, strlen(q->name) + 1);
+	l->family = q->family;
+	l->source = q->client;
+	l->ttl_s = UINT32_MAX;
+	list_push_back(&d->lookups, &l->link);
+	d->lookup_count++;
+	d->looked_up++;
+	if (l->family != AF_INET6)
+		ask_dns(l, DNS_A);
+	if (l->family != AF_INET)
+		ask_dns(l, DNS_AAAA);
+	return l;
+}
+
+/* ---- questions ---- */
+
+static struct lookup_of_name *find_lookup(const struct egress_desk_state *d, const struct egress_question *q)
+{
+	for (const struct list *n = d->lookups.next; n != &d->lookups; n = n->next) {
+		struct lookup_of_name *l = list_entry(n, struct lookup_of_name, link);
+
+		if (l->family == q->family && strcmp(l->name, q->name) == 0)
+			return l;
+	}
+	return NULL;
+}
+
+static bool is_same_source(const struct addr_brief *a, const struct addr_brief *b)
+{
+	return a->family == b->family && memcmp(a->ip, b->ip, a->family == AF_INET ? 4 : 8) == 0;
+}
+
+static bool is_over_limit(const struct egress_desk_state *d, const struct addr_brief *source)
+{
+	unsigned count = 0;
+
+	for (const struct list *n = d->lookups.next; n != &d->lookups; n = n->next)
+		count += is_same_source(&list_entry(n, struct lookup_of_name, link)->source, source);
+	return d->lookup_count >= EGRESS_QUERIES_MAX || count >= EGRESS_SOURCE_MAX;
+}
+
+static void take(struct egress_desk_state *d, struct egress_question *q)
+{
+	struct egress_found found;
+	struct lookup_of_name *l;
+
+	if (egress_cache_find(&d->cache, q->name, q->family, clock_mono_ns(), &found)) {
+		d->known++;
+		answer(d, q, &found);
+		return;
+	}
+	l = find_lookup(d, q);
+	if (l == NULL && is_over_limit(d, &q->client)) {
+		d->over_limit++;
+		answer_without(d, q, EGRESS_TOO_MANY);
+		return;
+	}
+	if (l == NULL)
+		l = begin_lookup(d, q);
+	if (l != NULL)
+		list_push_back(&l->waiting, &q->link);
+	else
+		answer_without(d, q, EGRESS_FAILED);
+}
+
+void egress_desk_heed(struct egress_desk_state *d)
+{
+	struct egress_question *q;
+
+	while (d != NULL && (q = engine_egress_take(d->engine)) != NULL)
+		take(d, q);
+}
+
+/* ---- life ---- */
+
+struct egress_desk_state *egress_desk_new(struct resolver *r, struct engine *e)
+{
+	struct egress_desk_state *d = calloc(1, sizeof(*d));
+
+	if (d == NULL)
+		return NULL;
+	d->resolver = r;
+	d->engine = e;
+	list_init(&d->lookups);
+	egress_cache_init(&d->cache);
+	return d;
+}
+
+void egress_desk_free(struct egress_desk_state *d)
+{
+	if (d == NULL)
+		return;
+	while (!list_empty(&d->lookups)) {
+		struct lookup_of_name *l = list_entry(d->lookups.next, struct lookup_of_name, link);
+
+		while (!list_empty(&l->waiting)) {
+			struct egress_question *q = list_entry(l->waiting.next, struct egress_question, link);
+
+			list_remove(&q->link);
+			answer_without(d, q, EGRESS_FAILED);
+		}
+		end_lookup(l);
+	}
+	egress_cache_free(&d->cache);
+	free(d);
+}
+
+/* ---- figures ---- */
+
+void egress_desk_publish(void *desk, figure_report *report, void *to)
+{
+	static const struct figure rows[] = {
+		{"egress_names", FIGURE_GAUGE, "names of servers sni@ that are remembered"},
+		{"egress_lookups", FIGURE_GAUGE, "such names that are being looked up"},
+		{"egress_known", FIGURE_TOTAL, "questions about such names that needed no lookup"},
+		{"egress_looked_up", FIGURE_TOTAL, "lookups of such names"},
+		{"egress_failed", FIGURE_TOTAL, "lookups of such names that found no address"},
+		{"egress_over_limit", FIGURE_TOTAL, "questions refused, as too many names were looked up"},
+		{"egress_left_early", FIGURE_TOTAL, "such names forgotten before their time to make room"},
+	};
+	const struct egress_desk_state *d = desk;
+	const uint64_t values[ARRAY_LEN(rows)] = {
+		d != NULL ? d->cache.count : 0, d != NULL ? d->lookup_count : 0,
+		d != NULL ? d->known : 0,       d != NULL ? d->looked_up : 0,
+		d != NULL ? d->failed : 0,      d != NULL ? d->over_limit : 0,
+		d != NULL ? d->cache.left_early : 0,
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		report(to, &rows[i], values[i]);
+}
