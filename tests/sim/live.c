@@ -16,6 +16,7 @@
 #include "peers.h"
 #include "rig.h"
 #include "rig_config.h"
+#include "weir/balance/fallback.h"
 #include "weir/balance/live_change.h"
 #include "weir/base/clock.h"
 
@@ -391,6 +392,11 @@ static void remove_backend(struct backend *b)
 	if (b->config->timeouts.on_removed == CONFIG_ON_REMOVED_CLOSE)
 		cover(COVER_LIVE_BACKEND_CLOSED);
 	engine_drop_backend(&rig.engine, b);
+	/* As a reload does: nothing leads to a backend that was removed. */
+	for (size_t i = 0; i < rig.engine.backend_count; i++)
+		if (backend_fallback(rig.engine.backends[i]) == b)
+			backend_set_fallback(rig.engine.backends[i], NULL);
+	backend_set_fallback(b, NULL);
 	backend_remove(changes.updates, b);
 	cover(COVER_LIVE_BACKEND_WENT);
 }
