@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_sticky_table.c - which server each client has: what one client is, who leaves, what a move keeps, also
+ * under threads.
+ */
+#include <arpa/inet.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "weir/net/sticky_table.h"
+
+#define FOREVER INT64_MAX
+
+static struct sticky_key key(const char *text)
+{
+	struct addr_brief a = {.family = AF_INET, .port = 4711};
+	struct sticky_key k;
+
+	if (inet_pton(AF_INET, text, a.ip) != 1) {
+		a.family = AF_INET6;
+		assert_int_equal(inet_pton(AF_INET6, text, a.ip), 1);
+	}
+	assert_true(sticky_key_of(&a, &k));
+	return k;
+}
+
+static struct sticky_key nth(uint32_t n)
+{
+	const struct addr_brief a = {.family = n % 2 == 0 ? AF_INET : AF_INET6,
+				     .ip = {10, (uint8_t)(n >> 16), (uint8_t)(n >> 8), (uint8_t)n}};
+	struct sticky_key k;
+
+	assert_true(sticky_key_of(&a, &k));
+	return k;
+}
+
+static uint64_t set(struct sticky_table *t, struct sticky_key k, uint64_t from, uint64_t to, int64_t now_ns)
+{
+	const struct sticky_change c = {.from = from, .to = to, .now_ns = now_ns, .expires_ns = now_ns + 100};
+	bool evicted;
+
+	return sticky_table_set(t, &k, &c, &evicted);
+}
+
+static uint64_t look(struct sticky_table *t, const char *text, int64_t now_ns)
+{
+	const struct sticky_key k = key(text);
+
+	return sticky_table_look(t, &k, now_ns);
+}
+
+static void one_client_is_an_ipv4_address_or_a_network_of_ipv6(void **state)
+{
+	static const struct addr_brief local = {.family = AF_UNIX}, none = {.family = 0};
+	struct sticky_table *t = sticky_table_new(100);
+	struct sticky_key k;
+
+	(void)state;
+	assert_non_null(t);
+	(void)set(t, key("192.0.2.1"), 0, 7, 0);
+	(void)set(t, key("2001:db8::1"), 0, 8, 0);
+	assert_int_equal(look(t, "192.0.2.1", 0), 7);
+	assert_int_equal(look(t, "::ffff:192.0.2.1", 0), 7);
+	assert_int_equal(look(t, "192.0.2.2", 0), 0);
+	assert_int_equal(look(t, "2001:db8::ffff:ffff:ffff:ffff", 0), 8);
+	assert_int_equal(look(t, "2001:db8:0:1::1", 0), 0);
+	assert_int_equal(look(t, "c000:201::", 0), 0); /* the same bytes as the IPv4 address */
+	assert_false(sticky_key_of(&local, &k));
+	assert_false(sticky_key_of(&none, &k));
+	assert_int_equal(sticky_table_used(t), 2);
+	sticky_table_put(t);
+	sticky_table_put(NULL);
+}
+
+static void the_first_of_two_choices_stands(void **state)
+{
+	struct sticky_table *t = sticky_table_new(100);
+
+	(void)state;
+	assert_int_equal(set(t, key("192.0.2.1"), 0, 1, 0), 1);
+	assert_int_equal(set(t, key("192.0.2.1"), 0, 2, 0), 1);	 /* the other worker's */
+	assert_int_equal(set(t, key("192.0.2.1"), 0, 1, 0), 1);	 /* or the same one */
+	assert_int_equal(set(t, key("192.0.2.1"), 1, 3, 0), 3);	 /* which has gone down */
+	assert_int_equal(set(t, key("192.0.2.1"), 1, 2, 0), 3);	 /* as the other worker also saw */
+	assert_int_equal(look(t, "192.0.2.1", 0), 3);
+	sticky_table_put(t);
+}
+
+static void an_entry_expires_after_its_last_use(void **state)
+{
+	struct sticky_table *t = sticky_table_new(100);
+	const struct sticky_key k = key("192.0.2.1");
+
+	(void)state;
+	(void)set(t, k, 0, 5, 0);
+	assert_int_equal(sticky_table_use(t, &k, 99, 200), 5);
+	assert_int_equal(sticky_table_look(t, &k, 199), 5);
+	assert_int_equal(sticky_table_look(t, &k, 200), 0);
+	assert_int_equal(sticky_table_used(t), 1);
+	assert_int_equal(sticky_table_use(t, &k, 200, 300), 0);
+	assert_int_equal(sticky_table_used(t), 0);
+	(void)set(t, k, 0, 6, 300);
+	assert_int_equal(sticky_table_look(t, &k, 399), 6);
+	assert_int_equal(set(t, k, 0, 7, 400), 7); /* nobody has it any more */
+	sticky_table_age(t, 499);
+	assert_int_equal(sticky_table_used(t), 1);
+	sticky_table_age(t, 500);
+	assert_int_equal(sticky_table_used(t), 0);
+	sticky_table_put(t);
+}
+
+static void where_it_is_full_the_one_used_least_recently_leaves(void **state)
+{
+	struct sticky_table *t = sticky_table_new(3);
+	const struct sticky_change c = {.to = 9, .now_ns = 10, .expires_ns = FOREVER};
+	const struct sticky_key first = key("192.0.2.1"), fourth = key("192.0.2.4");
+	bool evicted;
+
+	(void)state;
+	(void)set(t, key("192.0.2.1"), 0, 1, 1);
+	(void)set(t, key("192.0.2.2"), 0, 2, 2);
+	(void)set(t, key("192.0.2.3"), 0, 3, 3);
+	assert_int_equal(sticky_table_use(t, &first, 4, 200), 1);
+	assert_int_equal(sticky_table_set(t, &fourth, &c, &evicted), 9);
+	assert_true(evicted);
+	assert_int_equal(sticky_table_used(t), 3);
+	assert_int_equal(look(t, "192.0.2.2", 10), 0);
+	assert_int_equal(look(t, "192.0.2.1", 10), 1);
+	assert_int_equal(look(t, "192.0.2.3", 10), 3);
+	/* What has expired makes room without that. */
+	assert_int_equal(set(t, key("192.0.2.5"), 0, 5, 150), 5);
+	assert_int_equal(look(t, "192.0.2.1", 150), 1);
+	assert_int_equal(look(t, "192.0.2.4", 150), 9);
+	assert_int_equal(look(t, "192.0.2.5", 150), 5);
+	sticky_table_put(t);
+}
+
+static void a_large_table_takes_as_many_as_its_size_and_no_more(void **state)
+{
+	static const uint32_t sizes[] = {1, 2, 1023, 2047, 2048, 5000, 65537, 100000};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		const uint32_t size = sizes[i];
+		struct sticky_table *t = sticky_table_new(size);
+		uint32_t right = 0;
+
+		assert_non_null(t);
+		assert_int_equal(sticky_table_size(t), size);
+		assert_true(sticky_table_bytes(size) >= (size_t)size * 40);
+		assert_true(sticky_table_bytes(size) <= 64 * 1024 + (size_t)size * 64);
+		for (uint32_t n = 0; n < 2 * size + 10; n++) {
+			(void)set(t, nth(n), 0, n + 1, 0);
+			assert_true(sticky_table_used(t) <= size);
+		}
+		assert_int_equal(sticky_table_used(t), size);
+		for (uint32_t n = 0; n < 2 * size + 10; n++) {
+			const struct sticky_key k = nth(n);
+			const uint64_t server = sticky_table_look(t, &k, 0);
+
+			assert_true(server == 0 || server == n + 1);
+			right += server != 0;
+		}
+		assert_int_equal(right, size);
+		assert_int_equal(sticky_table_clear(t, NULL), size);
+		assert_int_equal(sticky_table_used(t), 0);
+		sticky_table_put(t);
+	}
+}
+
+static void an_administrator_reads_and_clears(void **state)
+{
+	struct sticky_table *t = sticky_table_new(10);
+	const struct sticky_key k = key("2001:db8:0:5::7"), other = key("192.0.2.9");
+	struct sticky_row rows[10];
+	struct addr_brief a;
+	uint32_t next = 1;
+
+	(void)state;
+	(void)set(t, key("192.0.2.1"), 0, 1, 1);
+	(void)set(t, k, 0, 2, 2);
+	assert_int_equal(sticky_table_read(t, 0, &next, rows, 10), 2);
+	assert_int_equal(next, 0);
+	assert_int_equal(rows[0].server, 1);
+	assert_int_equal(rows[1].server, 2);
+	assert_int_equal(rows[1].expires_ns, 102);
+	next = 1;
+	assert_int_equal(sticky_table_read(t, 0, &next, rows, 1), 1);
+	assert_int_equal(sticky_table_read(t, 0, &next, rows, 1), 1);
+	assert_int_equal(next, 0);
+	a = sticky_key_addr(&rows[0].key);
+	assert_int_equal(a.family, AF_INET6);
+	assert_memory_equal(a.ip, "\x20\x01\x0d\xb8\0\0\0\x05\0\0\0\0\0\0\0\0", 16);
+	assert_true(sticky_table_find(t, &k, rows));
+	assert_int_equal(rows[0].server, 2);
+	assert_false(sticky_table_find(t, &other, rows));
+	assert_int_equal(sticky_table_clear(t, &other), 0);
+	assert_int_equal(sticky_table_clear(t, &k), 1);
+	assert_false(sticky_table_find(t, &k, rows));
+	assert_int_equal(sticky_table_clear(t, NULL), 1);
+	assert_int_equal(sticky_table_used(t), 0);
+	sticky_table_put(t);
+}
+
+/* To a larger one, to a smaller one, and on from there, while somebody still has the first. */
+static void a_move_keeps_those_who_were_used_last(void **state)
+{
+	struct sticky_table *first = sticky_table_new(3000);
+	struct sticky_table *larger = sticky_table_new(100000);
+	struct sticky_table *smaller = sticky_table_new(10);
+	const struct sticky_key oldest = nth(0), newest = nth(1999);
+
+	(void)state;
+	for (uint32_t n = 0; n < 2000; n++)
+		(void)set(first, nth(n), 0, n + 1, 0);
+	const uint32_t had = sticky_table_used(first);
+
+	assert_int_equal(had, 2000);
+	sticky_table_move(first, larger);
+	assert_int_equal(sticky_table_used(larger), had);
+	assert_int_equal(sticky_table_look(larger, &oldest, 0), 1);
+	/* Whoever has the first one works with the new one. */
+	assert_int_equal(sticky_table_use(first, &oldest, 50, 4000), 1);
+	assert_int_equal(set(first, key("192.0.2.1"), 0, 77, 50), 77);
+	assert_int_equal(look(larger, "192.0.2.1", 50), 77);
+	assert_int_equal(sticky_table_used(larger), had + 1);
+	/* Each part has an order of its own; a small table has one part. */
+	for (uint32_t n = 1990; n < 2000; n++) {
+		const struct sticky_key k = nth(n);
+
+		(void)sticky_table_use(larger, &k, 51, 5000);
+	}
+	sticky_table_move(larger, smaller);
+	assert_int_equal(sticky_table_used(smaller), 10);
+	assert_int_equal(set(first, key("192.0.2.2"), 0, 78, 52), 78);
+	assert_int_equal(look(smaller, "192.0.2.2", 52), 78);
+	assert_int_equal(sticky_table_used(smaller), 10);
+	(void)sticky_table_hold(first); /* as a roster does */
+	sticky_table_put(larger);
+	sticky_table_put(smaller);
+	sticky_table_put(first);
+	assert_int_equal(sticky_table_look(first, &newest, 5000), 0);
+	sticky_table_put(first); /* and what it holds */
+}
+
+static void a_move_keeps_the_order(void **state)
+{
+	struct sticky_table *t = sticky_table_new(4), *to = sticky_table_new(3);
+
+	(void)state;
+	for (uint32_t n = 0; n < 4; n++)
+		(void)set(t, nth(n), 0, n + 1, n);
+	sticky_table_move(t, to);
+	const struct sticky_key a = nth(0), b = nth(1), d = nth(3);
+
+	assert_int_equal(sticky_table_look(to, &a, 4), 0);
+	assert_int_equal(sticky_table_look(to, &b, 4), 2);
+	(void)set(to, nth(9), 0, 10, 4);
+	assert_int_equal(sticky_table_look(to, &b, 4), 0);
+	assert_int_equal(sticky_table_look(to, &d, 4), 4);
+	sticky_table_put(t);
+	sticky_table_put(to);
+}
+
+/* ---- threads ---- */
+
+#define THREADS 4
+#define TURNS	200000
+#define CLIENTS 64
+
+struct shared {
+	struct sticky_table *table;
+	pthread_barrier_t start;
+	_Atomic uint64_t first[CLIENTS]; /* what the table said first of this client; 0 = nothing yet */
+};
+
+/* Each client has one server for ever, whoever chose it. */
+static void *choose(void *arg)
+{
+	struct shared *s = arg;
+	uint64_t random = (uint64_t)(uintptr_t)&random | 1;
+
+	(void)pthread_barrier_wait(&s->start); /* which thread is told to be the last does not matter */
+	for (int i = 0; i < TURNS; i++) {
+		uint64_t server, before = 0;
+		struct sticky_key k;
+		uint32_t client;
+
+		random ^= random << 13;
+		random ^= random >> 7;
+		random ^= random << 17;
+		client = (uint32_t)(random >> 32) % CLIENTS;
+		k = nth(client);
+		server = sticky_table_use(s->table, &k, i, FOREVER);
+		if (server == 0) {
+			const struct sticky_change c = {.to = (random & 0xff) + 1, .expires_ns = FOREVER};
+			bool evicted;
+
+			server = sticky_table_set(s->table, &k, &c, &evicted);
+		}
+		if (!atomic_compare_exchange_strong(&s->first[client], &before, server) && before != server)
+			return (void *)"a client has two servers";
+	}
+	return NULL;
+}
+
+static void a_client_has_one_server_under_threads_and_moves(void **state)
+{
+	struct sticky_table *tables[8];
+	struct shared s = {.table = sticky_table_new(4096)};
+	pthread_t t[THREADS];
+	void *error;
+
+	(void)state;
+	assert_int_equal(pthread_barrier_init(&s.start, NULL, THREADS), 0);
+	for (int i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&t[i], NULL, choose, &s), 0);
+	tables[0] = s.table;
+	for (uint32_t i = 1; i < 8; i++) {
+		tables[i] = sticky_table_new(i % 2 == 0 ? 100000 : 128);
+		sticky_table_move(tables[i - 1], tables[i]);
+	}
+	for (int i = 0; i < THREADS; i++) {
+		assert_int_equal(pthread_join(t[i], &error), 0);
+		if (error != NULL)
+			fail_msg("%s", (const char *)error);
+	}
+	assert_int_equal(sticky_table_used(tables[7]), CLIENTS);
+	for (uint32_t i = 0; i < 8; i++)
+		sticky_table_put(tables[i]);
+	pthread_barrier_destroy(&s.start);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_client_is_an_ipv4_address_or_a_network_of_ipv6),
+		cmocka_unit_test(the_first_of_two_choices_stands),
+		cmocka_unit_test(an_entry_expires_after_its_last_use),
+		cmocka_unit_test(where_it_is_full_the_one_used_least_recently_leaves),
+		cmocka_unit_test(a_large_table_takes_as_many_as_its_size_and_no_more),
+		cmocka_unit_test(an_administrator_reads_and_clears),
+		cmocka_unit_test(a_move_keeps_those_who_were_used_last),
+		cmocka_unit_test(a_move_keeps_the_order),
+		cmocka_unit_test(a_client_has_one_server_under_threads_and_moves),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
