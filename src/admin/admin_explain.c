@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "weir/admin/admin_answers.h"
-#include "weir/balance/client_key.h"
 #include "weir/balance/fallback.h"
 #include "weir/balance/preview.h"
 #include "weir/base/clock.h"
@@ -322,7 +321,8 @@ static const char *why_none(const struct backend *b)
 /* A client goes past backends without servers that have a fallback. */
 static void explain_fallbacks(struct walker *w)
 {
-	const struct backend *to = backend_serving(w->backend);
+	const bool keeps = preview_stuck(w->backend, &w->client) != NULL;
+	const struct backend *to = keeps ? w->backend : backend_serving(w->backend);
 
 	for (unsigned n = 0; w->backend != to && n < CONFIG_FALLBACK_MAX; n++) {
 		const struct backend *next = backend_fallback(w->backend);
@@ -337,12 +337,14 @@ static void explain_fallbacks(struct walker *w)
 static void explain_backend(const struct walker *w)
 {
 	const struct backend *b = w->backend;
-	struct preview p = preview_client(b, client_key(&w->client)), next = p;
+	struct preview p = preview_of(b, &w->client), next = p;
 	char algorithm[OPTION_WORD_MAX];
 
 	steps_add(w->c, "backend", "%s, balance = %s, servers: %zu, clients queued: %d", b->config->name,
 		  admin_algorithm(b, algorithm), b->server_count,
 		  atomic_load_explicit(&b->queue.waiting, memory_order_relaxed));
+	if (p.stuck != NULL)
+		steps_add(w->c, "sticky", "the client keeps %s", p.stuck->config->name);
 	for (size_t i = 0; i < b->server_count; i++)
 		explain_server(w->c, b->servers[i], preview_next(&next, b->servers[i]));
 	end_with(w, &p);

@@ -47,6 +47,10 @@ COMMAND("why", "BACKEND[/SERVER] [json]", "why it is as it is: state, last chang
 COMMAND("show version", "", "the version", HAPROXY, ANSWERED, USER, admin_show_version, NEVER, 0, 0)
 COMMAND("show hash", "[BACKEND] [json]", "algorithm and checksum; equal checksums, equal choices",
 	WEIR, ANSWERED, OPERATOR, admin_show_hash, OWN, 0, 1)
+COMMAND("show table", "[BACKEND [key ADDRESS]] [json]", "the tables of 'sticky', or the clients in one",
+	HAPROXY, ANSWERED, OPERATOR, admin_show_table, OWN, 0, 3)
+COMMAND("clear table", "BACKEND [key ADDRESS]", "forget which server its clients have, or one of them",
+	HAPROXY, ANSWERED, ADMIN, admin_clear_table, NEVER, 1, 3)
 COMMAND("config diff", "[json]", "what differs from the configuration, by whom and since when",
 	WEIR, ANSWERED, OPERATOR, admin_config_diff, OWN, 0, 0)
 COMMAND("get weight", "BACKEND/SERVER", "its current and its configured weight",

@@ -12,6 +12,7 @@
 
 #include "weir/balance/change_log.h"
 #include "weir/balance/server_set.h"
+#include "weir/balance/sticky.h"
 #include "weir/balance/tombstone.h"
 #include "weir/base/check.h"
 #include "live_parts.h"
@@ -81,6 +82,10 @@ static int backend_init(struct backend *b, const struct config_backend *config)
 	if (v == NULL)
 		return -ENOMEM;
 	backend_settings_publish(v);
+	err = backend_sticky_prepare(b, config);
+	if (err)
+		return err;
+	backend_sticky_commit(b);
 	err = add_servers(b, config);
 	if (err)
 		return err;
@@ -134,6 +139,8 @@ void backend_free(struct backend *b)
 	free(b->servers);
 	roster_free(b->spare);
 	roster_free(atomic_load(&b->roster));
+	sticky_table_put(b->sticky);
+	sticky_table_put(b->sticky_next);
 	backend_settings_free_all(b);
 	slot_space_put(&b->live->objects, b->slot);
 	free(b);
@@ -158,7 +165,7 @@ static void mark_chosen(struct backend *b, const struct roster *r)
 /* The spare belongs to changes that are committed: those that are only prepared may still need it. */
 static struct roster *next_roster(struct backend *b)
 {
-	const struct roster_room room = roster_room_of(b, roster_tables_of(&b->config->balance), 0, 0);
+	const struct roster_room room = roster_room_of(b, roster_tables_of(b->config), 0, 0);
 	struct roster *r = b->spare;
 
 	if (r == NULL || b->prepared > 0 || !roster_has_room(r, &room))
@@ -219,9 +226,9 @@ static int widen(struct backend *b, size_t room)
 	return 0;
 }
 
-int backend_reserve(struct backend *b, const struct config_balancing *how, size_t more, size_t more_weight)
+int backend_reserve(struct backend *b, const struct config_backend *config, size_t more, size_t more_weight)
 {
-	const unsigned tables = b->tables | roster_tables_of(how);
+	const unsigned tables = b->tables | roster_tables_of(config);
 	const struct roster_room room =
 		roster_room_of(b, tables, b->more + more, b->more_weight + more_weight);
 	struct roster *spare;

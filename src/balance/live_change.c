@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "weir/balance/sticky.h"
 #include "weir/base/check.h"
 #include "live_parts.h"
 #include "overrides.h"
@@ -44,7 +45,7 @@ struct server *server_prepare(struct backend *b, const struct config_server *con
 {
 	struct server *s = NULL;
 
-	*err = backend_reserve(b, &b->config->balance, 1, config->weight);
+	*err = backend_reserve(b, b->config, 1, config->weight);
 	if (*err)
 		return NULL;
 	*err = server_new(b, config, &s);
@@ -88,7 +89,7 @@ struct server_settings *server_prepare_change(struct server *s, const struct con
 	struct server_settings *v;
 	struct addr buf;
 
-	*err = backend_reserve(s->owner, &s->owner->config->balance, 0, config->weight);
+	*err = backend_reserve(s->owner, s->owner->config, 0, config->weight);
 	if (*err)
 		return NULL;
 	/* It may get another address until the commit. */
@@ -190,7 +191,7 @@ void servers_retire(struct backend *b)
 
 int server_prepare_remove(struct server *s)
 {
-	return backend_reserve(s->owner, &s->owner->config->balance, 0, 0);
+	return backend_reserve(s->owner, s->owner->config, 0, 0);
 }
 
 static void tell_leaves(struct server_updates *u, struct server *s)
@@ -266,11 +267,13 @@ struct backend_settings *backend_prepare_change(struct backend *b, const struct 
 {
 	struct backend_settings *v;
 
-	*err = backend_reserve(b, &config->balance, 0, 0);
+	*err = backend_reserve(b, config, 0, 0);
 	if (*err)
 		return NULL;
-	v = backend_settings_hold(b, config);
+	*err = backend_sticky_prepare(b, config);
+	v = *err ? NULL : backend_settings_hold(b, config);
 	if (v == NULL) {
+		backend_sticky_undo(b);
 		backend_unreserve(b);
 		*err = -ENOMEM;
 	}
@@ -285,6 +288,7 @@ void backend_commit_change(struct server_updates *u, struct backend_settings *v)
 	for (size_t i = 0; i < b->server_count; i++)
 		overrides_meet_backend(b->servers[i], v->config);
 	backend_settings_publish(v);
+	backend_sticky_commit(b);
 	b->stale = true;
 	for (size_t i = 0; i < b->server_count; i++)
 		server_apply_backend(b->servers[i]);
@@ -297,6 +301,7 @@ void backend_undo_change(struct backend_settings *v)
 	struct backend *b = v->backend;
 
 	backend_settings_let_go(v);
+	backend_sticky_undo(b);
 	backend_unreserve(b);
 }
 
@@ -360,7 +365,7 @@ static const struct retired_kind sought_kind = {.is_held = is_backend_sought, .f
 
 int backend_prepare_remove(struct backend *b)
 {
-	return backend_reserve(b, &b->config->balance, 0, 0);
+	return backend_reserve(b, b->config, 0, 0);
 }
 
 void backend_remove(struct server_updates *u, struct backend *b)

@@ -25,8 +25,8 @@
 	} while (0)
 
 /* Takes memory for one more change of `b`: for `more` servers, whose weights sum up to `more_weight`,
- * and for the roster after it, balanced as `how` says. 0 or -ENOMEM. */
-int backend_reserve(struct backend *b, const struct config_balancing *how, size_t more, size_t more_weight);
+ * and for the roster after it, with this configuration of the backend. 0 or -ENOMEM. */
+int backend_reserve(struct backend *b, const struct config_backend *config, size_t more, size_t more_weight);
 /* That change was committed (the backend is `stale`), or given up. */
 void backend_unreserve(struct backend *b);
 /* Before workers see a server, or its new settings. */

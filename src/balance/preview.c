@@ -8,7 +8,10 @@
 
 #include <string.h>
 
+#include "weir/balance/client_key.h"
+#include "weir/balance/sticky.h"
 #include "weir/base/check.h"
+#include "weir/base/clock.h"
 #include "picker_parts.h"
 
 static const struct {
@@ -191,7 +194,7 @@ static void go_behind(struct preview *p, const struct backend *b)
 	p->pick = PICK_FULL;
 	p->behind = true;
 	p->candidates = 0;
-	if (!is_hashed(p))
+	if (!is_hashed(p) && p->stuck == NULL)
 		p->server = NULL;
 }
 
@@ -220,6 +223,39 @@ struct preview preview_client(const struct backend *b, uint64_t key)
 	else
 		by_load(&p, &bound);
 	go_behind(&p, b);
+	find_queue(&p, b);
+	return p;
+}
+
+/* ---- clients that keep their server ---- */
+
+const struct server *preview_stuck(const struct backend *b, const struct addr_brief *client)
+{
+	const struct roster *r = backend_roster(b);
+	const struct server *s;
+	struct sticky_key k;
+	uint64_t id;
+
+	if (r->sticky == NULL || !sticky_key_of(client, &k))
+		return NULL;
+	id = sticky_table_look(r->sticky, &k, clock_mono_ns());
+	s = id != 0 ? sticky_server(r, id) : NULL;
+	return s != NULL && sticky_may_take(s) ? s : NULL;
+}
+
+struct preview preview_of(const struct backend *b, const struct addr_brief *client)
+{
+	const struct server *s = preview_stuck(b, client);
+	const struct roster *r = backend_roster(b);
+	struct preview p = {.roster = r, .algorithm = r->how.algorithm, .candidates = 1};
+
+	if (s == NULL)
+		return preview_client(b, client_key(client));
+	p.stuck = s;
+	p.server = s;
+	p.pick = pick_is_full(s) ? PICK_FULL : PICK_SERVER;
+	if (atomic_load_explicit(&s->in_roster, memory_order_relaxed))
+		go_behind(&p, b); /* no others wait for one that is drained */
 	find_queue(&p, b);
 	return p;
 }
@@ -259,6 +295,8 @@ static enum preview_fate why_not_now(const struct preview *p, const struct serve
 /* It could take the client. */
 static enum preview_fate why_another(const struct preview *p, const struct roster_entry *e, size_t place)
 {
+	if (p->stuck != NULL)
+		return PREVIEW_LATER;
 	if (p->pick != PICK_SERVER)
 		return PREVIEW_BEHIND;
 	if (is_hashed(p) || p->algorithm == CONFIG_BALANCE_FIRST)
@@ -271,8 +309,11 @@ enum preview_fate preview_next(struct preview *p, const struct server *s)
 	const struct roster *r = p->roster;
 	enum preview_fate fate;
 
-	if (p->next >= r->count || r->by_place[p->next].server != s)
-		return why_not_listed(s);
+	if (p->next >= r->count || r->by_place[p->next].server != s) {
+		if (p->server != s)
+			return why_not_listed(s);
+		return p->pick == PICK_SERVER ? PREVIEW_TAKEN : PREVIEW_AWAITED; /* drained */
+	}
 	p->next++;
 	if (p->server == s)
 		return p->pick == PICK_SERVER ? PREVIEW_TAKEN : PREVIEW_AWAITED;

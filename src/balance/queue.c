@@ -57,6 +57,12 @@ static bool is_chosen(const struct server *s)
 	return atomic_load_explicit(&s->in_roster, memory_order_relaxed);
 }
 
+/* May `w` wait for this server alone? */
+static bool may_wait_for(const struct waiter *w, const struct server *s)
+{
+	return is_chosen(s) || (w->stuck && atomic_load(&s->keeps));
+}
+
 /* ---- the lists; under the queue's lock ---- */
 
 /* Only the holder of the lock writes these counts; others read them. */
@@ -193,6 +199,17 @@ static void hand_over(struct queue_grants *g, struct waiter *w, struct server *s
 	spinlock_unlock(&g->lock);
 }
 
+/* A server that is out of the roster has only those who are stuck to it. */
+static struct waiter *next_for(const struct queue *q, const struct server *s)
+{
+	struct waiter *w;
+
+	if (likely(is_chosen(s)))
+		return oldest_for(q, s);
+	w = first_of(&s->waiters);
+	return w != NULL && may_wait_for(w, s) ? w : NULL;
+}
+
 /* Grants one place of `s` to the oldest waiter; returns the grants to wake, NULL when there was no place or
  * no waiter. */
 static struct queue_grants *serve_one(struct queue *q, struct server *s)
@@ -201,7 +218,7 @@ static struct queue_grants *serve_one(struct queue *q, struct server *s)
 	struct waiter *w;
 
 	spinlock_lock(&q->lock);
-	w = is_chosen(s) ? oldest_for(q, s) : NULL;
+	w = next_for(q, s);
 	if (w != NULL && take_place(s)) {
 		g = w->grants;
 		take_out(q, w);
@@ -246,7 +263,9 @@ static struct server *still_avoided(struct server *s)
  * than the last rearrangement of the queue, or another one follows. */
 static bool goes_on(const struct backend *b, const struct waiter *w)
 {
-	return unlikely(backend_fallback(b) != NULL) && !w->stays && backend_roster(b)->count == 0;
+	const bool keeps = w->stuck && w->server != NULL;
+
+	return unlikely(backend_fallback(b) != NULL) && !w->stays && !keeps && backend_roster(b)->count == 0;
 }
 
 int queue_enter(struct backend *b, struct waiter *w, struct server *server, struct queue_grants *g)
@@ -260,7 +279,7 @@ int queue_enter(struct backend *b, struct waiter *w, struct server *server, stru
 	w->backend = b;
 	spinlock_lock(&q->lock);
 	/* It may have left the roster since it was picked, and queue_rearrange() may have run already. */
-	w->server = server != NULL && is_chosen(server) ? server : NULL;
+	w->server = server != NULL && may_wait_for(w, server) ? server : NULL;
 	server = w->server;
 	w->avoid = still_avoided(w->avoid);
 	err = goes_on(b, w) ? -EHOSTDOWN : put_in(q, w);
@@ -323,14 +342,18 @@ struct waiter *queue_take_granted(struct queue_grants *g)
 
 /* ---- changes of servers ---- */
 
-/* Waiters of the list wait for any server from now on, each in order of its arrival: both lists are sorted
- * and walked once. */
-static void merge(struct queue *q, const struct list *from)
+/* Waiters of the list wait for any server from now on, but for those that may go on waiting for `kept`; each
+ * in order of its arrival: both lists are sorted and walked once. */
+static void merge_but(struct queue *q, const struct list *from, const struct server *kept)
 {
 	struct list *pos = q->any.next;
-	struct waiter *w;
+	struct list *at, *tmp;
 
-	while ((w = first_of(from)) != NULL) {
+	list_foreach_safe(from, at, tmp) {
+		struct waiter *w = list_entry(at, struct waiter, link);
+
+		if (kept != NULL && may_wait_for(w, kept))
+			continue;
 		while (pos != &q->any && list_entry(pos, struct waiter, link)->number < w->number)
 			pos = pos->next;
 		link_out(q, w);
@@ -340,6 +363,11 @@ static void merge(struct queue *q, const struct list *from)
 		(void)count(list_counter(q, w), 1);
 		list_push_back(pos, &w->link); /* before `pos` */
 	}
+}
+
+static void merge(struct queue *q, const struct list *from)
+{
+	merge_but(q, from, NULL);
 }
 
 void queue_forgive(struct server *s)
@@ -357,6 +385,7 @@ void queue_drop_server(struct server *s)
 	struct queue *q = &s->owner->queue;
 
 	atomic_store(&s->in_roster, false);
+	atomic_store(&s->keeps, false);
 	spinlock_lock(&q->lock);
 	merge(q, &s->waiters);
 	merge(q, &s->avoiders.waiters);
@@ -417,6 +446,17 @@ static void let_go(struct backend *b)
 	}
 }
 
+/* Whose server may have got another limit. */
+static void serve_stuck(struct backend *b)
+{
+	for (size_t i = 0; i < b->server_count; i++) {
+		struct server *s = b->servers[i];
+
+		if (!is_chosen(s) && atomic_load(&s->queued) > 0 && has_place(s))
+			queue_serve(s);
+	}
+}
+
 void queue_rearrange(struct backend *b)
 {
 	struct queue *q = &b->queue;
@@ -430,11 +470,12 @@ void queue_rearrange(struct backend *b)
 			q->in_roster++;
 			continue;
 		}
-		merge(q, &s->waiters);
+		merge_but(q, &s->waiters, s);
 		merge(q, &s->avoiders.waiters);
 	}
 	spinlock_unlock(&q->lock);
 	serve_any(b);
+	serve_stuck(b);
 	if (backend_roster(b)->count == 0 && backend_fallback(b) != NULL)
 		let_go(b);
 }

@@ -10,8 +10,10 @@
 #include <string.h>
 
 #include "weir/balance/backend.h"
+#include "weir/balance/sticky.h"
 #include "weir/base/check.h"
 #include "weir/base/hash.h"
+#include "weir/net/sticky_table.h"
 #include "roster_parts.h"
 
 /* ---- members ---- */
@@ -92,24 +94,29 @@ static void sort_by_key(struct roster *r)
 	}
 }
 
-unsigned roster_tables_of(const struct config_balancing *how)
+unsigned roster_tables_of(const struct config_backend *config)
 {
+	const unsigned known = config->sticky.by != CONFIG_STICKY_OFF ? ROSTER_KNOWN : 0;
+	const struct config_balancing *how = &config->balance;
+
 	if (how->algorithm == CONFIG_BALANCE_MAGLEV)
-		return ROSTER_MAGLEV;
+		return known | ROSTER_MAGLEV;
 	if (how->algorithm == CONFIG_BALANCE_SOURCE && how->hash == CONFIG_HASH_CONSISTENT)
-		return ROSTER_RING;
-	return 0;
+		return known | ROSTER_RING;
+	return known;
 }
 
 static void make_table(struct roster *r, const struct backend *b)
 {
-	const unsigned tables = roster_tables_of(&r->how);
+	const unsigned tables = roster_tables_of(b->config);
 
+	if (tables & ROSTER_KNOWN)
+		sticky_fill(r, b);
 	if (r->count == 0)
 		return;
-	if (tables == ROSTER_MAGLEV)
+	if (tables & ROSTER_MAGLEV)
 		roster_make_maglev(r, r->scratch);
-	else if (tables == ROSTER_RING)
+	else if (tables & ROSTER_RING)
 		roster_make_ring(r, b, r->scratch);
 }
 
@@ -133,6 +140,7 @@ struct roster_room roster_room_of(const struct backend *b, unsigned tables, size
 	struct roster_room room = {.servers = b->server_count + more};
 	size_t points = more_weight * ROSTER_RING_POINTS + more;
 
+	room.known = (tables & ROSTER_KNOWN) ? sticky_places_for(room.servers) : 0;
 	room.maglev = (tables & ROSTER_MAGLEV) != 0;
 	if (!(tables & ROSTER_RING))
 		return room;
@@ -145,7 +153,7 @@ struct roster_room roster_room_of(const struct backend *b, unsigned tables, size
 bool roster_has_room(const struct roster *r, const struct roster_room *room)
 {
 	return r->room.servers >= room->servers && r->room.points >= room->points &&
-	       (r->room.maglev || !room->maglev);
+	       r->room.known >= room->known && (r->room.maglev || !room->maglev);
 }
 
 static void scratch_free(struct roster *r)
@@ -162,6 +170,8 @@ void roster_free(struct roster *r)
 	if (r == NULL)
 		return;
 	scratch_free(r);
+	sticky_table_put(r->sticky);
+	free(r->known);
 	free(r->by_place);
 	free(r->by_key);
 	free(r->maglev);
@@ -181,7 +191,10 @@ struct roster *roster_alloc(const struct roster_room *room)
 	r->by_key = calloc(room->servers + 1, sizeof(*r->by_key));
 	r->homes = calloc(room->servers + 1, sizeof(*r->homes));
 	r->scratch = calloc(1, sizeof(*r->scratch));
+	if (room->known > 0)
+		r->known = calloc(room->known, sizeof(*r->known));
 	if (r->by_place == NULL || r->by_key == NULL || r->homes == NULL || r->scratch == NULL ||
+	    (room->known > 0 && r->known == NULL) ||
 	    roster_scratch_init(r->scratch, room) != 0) {
 		roster_free(r);
 		return NULL;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "weir/balance/backend.h"
+#include "weir/balance/sticky.h"
 #include "weir/base/check.h"
 #include "weir/base/hash.h"
 #include "overrides.h"
@@ -167,6 +168,7 @@ static int server_init(struct server *s, struct backend *owner, const struct con
 	list_init(&s->outage);
 	s->backend = owner->config;
 	s->owner = owner;
+	s->name_id = sticky_id_of(config->name);
 	s->healthy = true;
 	s->admin = config->disabled ? SERVER_ADMIN_MAINT : SERVER_ADMIN_READY;
 	s->weight = config->weight;

@@ -65,6 +65,11 @@ static enum server_state state_of(const struct server *s)
 	return s->stopping ? SERVER_NOLB : SERVER_UP;
 }
 
+static bool keeps(const struct server *s, enum server_state state)
+{
+	return (state == SERVER_UP || state == SERVER_DRAIN || state == SERVER_NOLB) && !s->leaves;
+}
+
 static bool drains(const struct server *s)
 {
 	return server_admin_now(s) != SERVER_ADMIN_READY || s->leaves;
@@ -209,6 +214,7 @@ static void publish_runtime(struct server *s, enum server_state state, unsigned 
 	atomic_store(&s->limit, limit);
 	atomic_store_explicit(&s->eweight, eweight, memory_order_relaxed);
 	atomic_store_explicit(&s->drains, drains(s), memory_order_relaxed);
+	atomic_store(&s->keeps, keeps(s, state));
 	atomic_store_explicit(&s->state, (int)state, memory_order_release);
 	s->owner->usable += takes_new(s);
 	s->owner->usable -= took_new;
@@ -386,6 +392,7 @@ void server_begin_state(struct server *s)
 {
 	atomic_init(&s->eweight, eweight_of(s));
 	atomic_init(&s->drains, drains(s));
+	atomic_init(&s->keeps, keeps(s, state_of(s)));
 	atomic_init(&s->limit, limit_of(s));
 	atomic_init(&s->state, (int)state_of(s));
 }

@@ -345,7 +345,7 @@ static void reserve_for_all(struct work *w)
 		weights += w->set->config->set == CONFIG_SET_SRV ? w->plan.arrivals[i].share.weight
 								 : w->set->config->weight;
 	b->stale = true; /* it will be, and so the memory stays */
-	if (backend_reserve(b, &b->config->balance, w->plan.arrival_count, weights) == 0)
+	if (backend_reserve(b, b->config, w->plan.arrival_count, weights) == 0)
 		backend_unreserve(b);
 }
 

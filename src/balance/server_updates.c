@@ -187,7 +187,7 @@ int updates_move(struct server_updates *u, struct server *s, const struct addr *
 {
 	struct backend *b = s->owner;
 	const bool was_held = b->held;
-	int err = backend_reserve(b, &b->config->balance, 0, 0);
+	int err = backend_reserve(b, b->config, 0, 0);
 
 	if (err)
 		return err;

@@ -39,6 +39,7 @@ static const struct group {
 	{"The word of a rate-limit-per-source line", IN_SOURCE_RATE, 0},
 	{"Words of a sniff line", IN_SNIFF, 0},
 	{"Words of an observe line", IN_OBSERVE, 0},
+	{"Words of a sticky line", IN_STICKY, 0},
 	{"Words of a log line", IN_LOG, 0},
 	{"Words of a log line to syslog", IN_SYSLOG, 0},
 	{"Words of an admin-socket line", IN_ADMIN, 0},

@@ -12,6 +12,7 @@
 #include "weir/cli/cli.h"
 #include "weir/base/log.h"
 #include "weir/config/bind_range.h"
+#include "weir/config/sticky_size.h"
 #include "weir/host/limits.h"
 #include "weir/host/privileges.h"
 #include "weir/host/refusal.h"
@@ -99,12 +100,14 @@ static enum exit_code validate_only(const struct cli_args *a)
 		config_print_families(c, "# ", stdout);
 		bind_print_ranges(c, limits_count_workers(&c->global), "# ", stdout);
 		config_print_rate_memory(c, "# ", stdout);
+		config_print_sticky(c, "# ", stdout);
 		config_print_origins(c, stdout);
 	} else if (!a->quiet && !a->json) {
 		config_print_summary(c, stdout);
 		config_print_families(c, "  ", stdout);
 		bind_print_ranges(c, limits_count_workers(&c->global), "  ", stdout);
 		config_print_rate_memory(c, "  ", stdout);
+		config_print_sticky(c, "  ", stdout);
 		warn_of_ranges(c);
 		warn_of_root(c);
 		warn_of_programs(c);

@@ -146,13 +146,18 @@ FOREIGN_KNOWN(HAPROXY, RULE, DIFFERS, "tcp-request session track-sc0", "maxconn-
 FOREIGN_KNOWN(HAPROXY, RULE, MISSING, "tcp-response inspect-delay", NULL,
         "nothing of what a server sends is read")
 
+FOREIGN(HAPROXY, STICK, RENAMED, "stick on src", "sticky",
+        "write 'sticky = src' in the backend, with the stick-table's expire= and size=")
+FOREIGN(HAPROXY, STICK, RENAMED, "stick match src", "sticky",
+        "write 'sticky = src' in the backend: it matches and stores")
+FOREIGN(HAPROXY, STICK, RENAMED, "stick store-request src", "sticky",
+        "write 'sticky = src' in the backend: it matches and stores")
 FOREIGN(HAPROXY, STICK, DIFFERS, "stick", "sticky",
-        "write 'sticky = src' for 'stick on src'; other keys are missing")
+        "write 'sticky = src' in the backend: clients are told apart by their address alone")
+FOREIGN(HAPROXY, STICK, DIFFERS, "stick-table type ip", "sticky",
+        "write 'sticky = src expire=30m size=100k'; for counters see 'rate-limit-per-source'")
 FOREIGN(HAPROXY, STICK, DIFFERS, "stick-table", "sticky",
-        "write 'sticky = src'; see 'maxconn-per-source' and 'rate-limit-per-source' for its counters")
-FOREIGN_KNOWN(HAPROXY, STICK, DIFFERS, "stick on src", "sticky", "'sticky = src'")
-FOREIGN_KNOWN(HAPROXY, STICK, DIFFERS, "stick store-request src", "sticky", "'sticky = src'")
-FOREIGN_KNOWN(HAPROXY, STICK, DIFFERS, "stick match src", "sticky", "'sticky = src'")
+        "write 'sticky = src' to keep clients at their server; for counters see 'rate-limit-per-source'")
 FOREIGN_KNOWN(HAPROXY, STICK, MISSING, "stick on payload_lv", NULL, "only 'sticky = src'")
 FOREIGN_KNOWN(HAPROXY, STICK, MISSING, "stick store-response", NULL, "nothing of what a server sends is read")
 FOREIGN_KNOWN(HAPROXY, STICK, DIFFERS, "stick-table type ip size 1m expire 30m", "sticky",

@@ -182,7 +182,7 @@ FOREIGN(NGINX, UPSTREAM, NO_EFFECT, "zone", NULL,
         "leave this line out: the workers always share the state of servers")
 FOREIGN(NGINX, UPSTREAM, RENAMED, "random", "balance", "write 'balance = random'")
 FOREIGN(NGINX, UPSTREAM, NOT_OURS, "keepalive", NULL, "weir does not pool connections: leave this line out")
-FOREIGN(NGINX, UPSTREAM, RENAMED, "sticky", "sticky", "write 'sticky = src'")
+FOREIGN_KNOWN(NGINX, UPSTREAM, DIFFERS, "sticky", "sticky", "'sticky = src'")
 FOREIGN(NGINX, UPSTREAM, DIFFERS, "queue", "maxqueue",
         "write 'maxqueue = ...', and 'timeout-queue' for its timeout")
 FOREIGN(NGINX, UPSTREAM, MISSING, "state", NULL, "write 'state-file' in [global]")

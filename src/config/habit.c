@@ -51,6 +51,8 @@ static unsigned words_section(const struct option *o, const struct words *words)
 		return IN_OBSERVE;
 	case OPT_SOURCE_RATE:
 		return IN_SOURCE_RATE;
+	case OPT_STICKY:
+		return IN_STICKY;
 	case OPT_CHECK:
 		return is_check_with_options(words->list[0].text) ? IN_CHECK : 0;
 	default:

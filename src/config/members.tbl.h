@@ -211,6 +211,12 @@ ITEMS(config_text_item, list, count)
 ITEMS(config_list, files, file_count)
 END
 
+STRUCT(config_sticky)
+VALUE(by)
+VALUE(expire_ns)
+VALUE(size)
+END
+
 STRUCT(config_backend)
 NAME(name)
 INNER(config_balancing, balance)
@@ -220,6 +226,7 @@ INDEX(fallback)
 #include "weir/config/option_members.tbl.h"
 INNER(config_check, check)
 INNER(config_observing, observe)
+INNER(config_sticky, sticky)
 INNER(config_timeouts, timeouts)
 INNER(config_tcp, tcp)
 INNER(config_names, allow_sni)

@@ -35,6 +35,7 @@
 #define FIELD_SNIFF(member)   FIELD(config_sniff, member)
 #define FIELD_OBSERVE(member) FIELD(config_observing, member)
 #define FIELD_SOURCE_RATE(member) FIELD(config_source_rate, member)
+#define FIELD_STICKY(member)  FIELD(config_sticky, member)
 
 #define MADE_GLOBAL(member)    FIELD_GLOBAL(member)
 #define MADE_FRONT(member)     FIELD_PROXY(member)
@@ -108,6 +109,7 @@ static const struct section_name line_names[] = {
 	{IN_SNIFF, "a sniff line"},
 	{IN_OBSERVE, "an observe line"},
 	{IN_SOURCE_RATE, "a rate-limit-per-source line"},
+	{IN_STICKY, "a sticky line"},
 };
 
 struct option_match option_find(unsigned sections, const char *key)

@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 
 #include "weir/balance/client_key.h"
+#include "weir/balance/sticky.h"
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
 #include "weir/sys/sys.h"
@@ -23,6 +24,7 @@
 #include "session.h"
 #include "session_deadline.h"
 #include "session_end.h"
+#include "stuck.h"
 #include "worker.h"
 
 /* How much is read from a client that is closed because no server is usable: close(2) sends RST if bytes are
@@ -68,7 +70,6 @@ static enum pick take_home(struct session *s, struct server **out)
 	} else if (is_waited_for(s, home) || !server_enter(home)) {
 		return PICK_FULL;
 	}
-	atomic_fetch_add_explicit(&home->chosen_total, 1, memory_order_relaxed);
 	return PICK_SERVER;
 }
 
@@ -81,13 +82,8 @@ static enum pick choose_server(struct session *s, const struct server *avoid, st
 	const enum pick pick = picker_choose(picker, &q, out);
 
 	check(!s->server_counted); /* it would have two places */
-	if (pick != PICK_SERVER)
+	if (pick != PICK_SERVER || !is_waited_for(s, *out))
 		return pick;
-	if (!is_waited_for(s, *out)) {
-		/* A waiting session is counted when it is given a place. */
-		atomic_fetch_add_explicit(&(*out)->chosen_total, 1, memory_order_relaxed);
-		return PICK_SERVER;
-	}
 	server_leave(*out);
 	if (!hashed)
 		*out = NULL;
@@ -118,9 +114,10 @@ static int64_t queue_deadline(const struct session *s)
 	return timeout_ns > 0 ? s->worker->loop.now_ns + timeout_ns : CLOCK_NEVER;
 }
 
-/* For `server`, NULL = any. The client is watched meanwhile. The session may be closing afterwards. True: it
- * does not wait, but is to choose again, as its backend has just lost its last server to a fallback. */
-static bool wait_in_queue(struct session *s, struct server *server)
+/* For `server`, NULL = any, to which the client may be `stuck`. The client is watched meanwhile. The session
+ * may be closing afterwards. True: it does not wait, but is to choose again, as its backend has just lost its
+ * last server to a fallback. */
+static bool wait_in_queue(struct session *s, struct server *server, bool stuck)
 {
 	int err;
 
@@ -136,7 +133,7 @@ static bool wait_in_queue(struct session *s, struct server *server)
 	client_watch(s);
 	if (s->state != SESSION_QUEUED)
 		return false;
-	err = queueing_enter(s, server);
+	err = queueing_enter(s, server, stuck);
 	if (unlikely(err == -EHOSTDOWN))
 		return true;
 	if (err != 0)
@@ -159,18 +156,55 @@ static bool no_server(struct session *s)
 		session_close(s, CLOSE_NO_SERVER);
 		break;
 	case CONFIG_NO_SERVER_QUEUE:
-		return wait_in_queue(s, NULL);
+		return wait_in_queue(s, NULL, false);
 	}
 	return false;
+}
+
+/* Those who wait for any server do not wait for one that is drained. */
+static bool must_queue_for(const struct session *s, const struct server *server)
+{
+	if (atomic_load_explicit(&server->in_roster, memory_order_relaxed))
+		return is_waited_for(s, server);
+	return atomic_load_explicit(&server->queued, memory_order_relaxed) > 0;
+}
+
+/* The client is stuck to `*out`: a place there, or in its queue. */
+static bool take_stuck(struct session *s, struct server **out)
+{
+	struct server *server = *out;
+
+	*out = NULL;
+	if (must_queue_for(s, server) || !server_enter(server))
+		return wait_in_queue(s, server, true);
+	atomic_fetch_add_explicit(&server->chosen_total, 1, memory_order_relaxed);
+	*out = server;
+	return false;
+}
+
+/* A place was taken at the server. False, with the place given back: the client has another server by now. */
+static bool keep_choice(struct session *s, struct stuck *k, struct server *server)
+{
+	if (unlikely(k->roster->sticky != NULL) && !stuck_settle(s, k, server)) {
+		server_leave(server);
+		return false;
+	}
+	/* A waiting session is counted when it is given a place. */
+	atomic_fetch_add_explicit(&server->chosen_total, 1, memory_order_relaxed);
+	return true;
 }
 
 /* One round of choosing. True: another one is to follow, probably in another backend. */
 static bool take(struct session *s, const struct server *avoid, struct server **out)
 {
+	struct stuck k = {.roster = backend_roster(s->back->backend)};
 	enum pick pick = take_home(s, out);
 	bool again = false;
 
 	if (likely(pick == PICK_NONE)) {
+		if (unlikely(k.roster->sticky != NULL) && (*out = stuck_look(s, avoid, &k)) != NULL)
+			return take_stuck(s, out);
+		/* The client is stuck to such a server once that has answered. */
 		*out = comeback_take(s, avoid);
 		if (unlikely(*out != NULL))
 			return false;
@@ -178,9 +212,12 @@ static bool take(struct session *s, const struct server *avoid, struct server **
 	}
 	switch (pick) {
 	case PICK_SERVER:
-		return false;
+		if (likely(keep_choice(s, &k, *out)))
+			return false;
+		again = true;
+		break;
 	case PICK_FULL:
-		again = wait_in_queue(s, *out);
+		again = wait_in_queue(s, *out, false);
 		break;
 	case PICK_NONE:
 		again = fallback_follow(s) || no_server(s);
@@ -213,6 +250,18 @@ struct server *choice_take(struct session *s, const struct server *avoid)
 	return NULL;
 }
 
+static bool is_sticky(const struct session *s)
+{
+	return backend_roster(s->back->backend)->sticky != NULL;
+}
+
+/* May a session that has this server, or was promised it, go there? */
+static bool may_stay(const struct session *s, const struct server *server)
+{
+	return atomic_load_explicit(&server->in_roster, memory_order_relaxed) ||
+	       (is_sticky(s) && sticky_keeps(server));
+}
+
 struct server *choice_take_again(struct session *s)
 {
 	struct server *server = s->at->server;
@@ -220,12 +269,26 @@ struct server *choice_take_again(struct session *s)
 	check(s->state == SESSION_WAITING);
 	check(server != NULL);
 	check(!s->server_counted);
-	if (!atomic_load_explicit(&server->in_roster, memory_order_relaxed)) {
+	if (!may_stay(s, server)) {
 		(void)no_server(s); /* it has tried: it does not follow */
 		return NULL;
 	}
-	if (!is_waited_for(s, server) && server_enter(server))
+	if (!must_queue_for(s, server) && server_enter(server))
 		return server;
-	(void)wait_in_queue(s, server);
+	(void)wait_in_queue(s, server, is_sticky(s));
 	return NULL;
+}
+
+bool choice_holds(struct session *s, const struct server *server)
+{
+	const struct server *last = s->tries > 0 ? s->at->server : NULL;
+	const struct server *has;
+	struct stuck k;
+
+	if (!may_stay(s, server))
+		return false;
+	if (likely(!is_sticky(s)))
+		return true;
+	has = stuck_look(s, server != last ? last : NULL, &k);
+	return has != NULL ? has == server : stuck_settle(s, &k, server);
 }

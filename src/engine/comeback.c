@@ -8,6 +8,7 @@
 #include "comeback.h"
 
 #include "weir/base/check.h"
+#include "stuck.h"
 #include "worker.h"
 
 static void tell_control(const struct session *s)
@@ -44,6 +45,8 @@ void comeback_end(struct session *s, enum server_trial how)
 		return;
 	check(s->server_counted);
 	s->trial = false;
+	if (how == SERVER_TRIAL_PASSED)
+		stuck_stay(s);
 	outage_end_trial(s->at->server, how);
 	tell_control(s);
 }

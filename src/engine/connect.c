@@ -444,7 +444,7 @@ void connect_granted(struct session *s, struct server *server)
 	if (client_watch_left(s)) {
 		queueing_give_back(s->worker, server);
 		session_close(s, CLOSE_CLIENT_GONE);
-	} else if (!atomic_load_explicit(&server->in_roster, memory_order_relaxed)) {
+	} else if (!choice_holds(s, server)) {
 		queueing_give_back(s->worker, server); /* no longer usable by the time the news arrived */
 		choose_and_try(s);
 	} else if (s->tries > 0 && server == s->at->server && s->worker->loop.now_ns < again_ns) {

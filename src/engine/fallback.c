@@ -10,6 +10,7 @@
 #include "weir/balance/fallback.h"
 #include "weir/base/check.h"
 #include "session.h"
+#include "stuck.h"
 #include "worker.h"
 
 bool fallback_follow(struct session *s)
@@ -25,6 +26,8 @@ bool fallback_follow(struct session *s)
 	to = backend_serving(from);
 	if (to == from)
 		return backend_roster(from)->count > 0; /* again; if it has none, the links form a circle */
+	if (stuck_has_server(s))
+		return true; /* drained as it is */
 	if (atomic_load_explicit(&to->removed, memory_order_acquire))
 		return true; /* it was unlinked before */
 	if (counted)

@@ -16,7 +16,7 @@
 /* A session that failed at one server waits for any other: the places of a server that is dead but not yet
  * known to be are always free, and would use up all tries of all waiting sessions. If a server's queue has
  * filled up since the choice, the session waits for any other server, too. */
-int queueing_enter(struct session *s, struct server *server)
+int queueing_enter(struct session *s, struct server *server, bool stuck)
 {
 	struct waiter *w = &s->extra->waiter;
 	struct queue_grants *grants = &s->worker->grants;
@@ -26,6 +26,7 @@ int queueing_enter(struct session *s, struct server *server)
 	check(w->backend == NULL);
 	check(!s->server_counted);
 	w->avoid = s->tries > 0 && s->back->config->redispatch ? s->at->server : NULL;
+	w->stuck = stuck;
 	w->stays = s->tries > 0;
 	err = queue_enter(s->back->backend, w, server, grants);
 	if (err != -EBUSY || server == NULL || !s->back->config->redispatch)

@@ -5,13 +5,15 @@
 #ifndef WEIR_ENGINE_QUEUEING_H
 #define WEIR_ENGINE_QUEUEING_H
 
+#include <stdbool.h>
+
 struct server;
 struct session;
 struct worker;
 
 /* Puts the session, whose wait has begun (queued_ns), into the queue for `server`, NULL = any of its backend.
- * 0, or -errno: there is no room. */
-int queueing_enter(struct session *s, struct server *server);
+ * `stuck`: its client keeps that server, drained or not. 0, or -errno: there is no room. */
+int queueing_enter(struct session *s, struct server *server, bool stuck);
 /* Releases a place that a session was granted and does not use. If the server has left meanwhile, control is
  * notified: this may have been all that it waited for. */
 void queueing_give_back(struct worker *w, struct server *server);

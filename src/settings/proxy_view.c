@@ -31,6 +31,7 @@ struct config_proxy proxy_view_back(const struct config_backend *b)
 		.observe = b->observe,
 		.allow_sni = b->allow_sni,
 		.allow_to = b->allow_to_list,
+		.sticky = b->sticky,
 		.timeouts = b->timeouts,
 		.tcp = b->tcp,
 		.server_keepalive = b->tcp,

@@ -61,6 +61,7 @@ static const struct setting_type other_types[OPT_TYPES] = {
 	[OPT_PROTOCOLS] = {setting_parse_protocols, NULL, setting_never_set},
 	[OPT_PROTOS] = {setting_parse_protos, NULL, setting_never_set},
 	[OPT_OBSERVE] = {setting_parse_observe, setting_print_observe, NULL},
+	[OPT_STICKY] = {setting_parse_sticky, setting_print_sticky, NULL},
 	[OPT_SNIFF] = {setting_parse_sniff, setting_print_sniff, NULL},
 	[OPT_SOURCE_RATE] = {setting_parse_source_rate, setting_print_source_rate, NULL},
 	[OPT_EGRESS_NAMES] = {setting_parse_egress_names, setting_print_egress_names,
@@ -81,7 +82,8 @@ static bool takes_words(enum option_type type)
 	return type == OPT_LOG || type == OPT_ADMIN || type == OPT_STATS || type == OPT_KEEPALIVE ||
 	       type == OPT_KEEPALIVES || type == OPT_BALANCE || type == OPT_CHECK || type == OPT_NETWORKS ||
 	       type == OPT_USERS || type == OPT_SNIFF || type == OPT_RESOLVERS || type == OPT_OBSERVE ||
-	       type == OPT_SOURCE_RATE || type == OPT_EGRESS_NAMES || type == OPT_EGRESS_NETWORKS;
+	       type == OPT_SOURCE_RATE || type == OPT_EGRESS_NAMES || type == OPT_EGRESS_NETWORKS ||
+	       type == OPT_STICKY;
 }
 
 int setting_parse(const struct setting *s)

@@ -129,6 +129,8 @@ void setting_print_dscp(const void *field, const struct option *option, FILE *ou
 /* Connects of clients, in setting_observe.c. */
 int setting_parse_observe(const struct setting *s, void *field);
 void setting_print_observe(const void *field, const struct option *option, FILE *out);
+int setting_parse_sticky(const struct setting *s, void *field);
+void setting_print_sticky(const void *field, const struct option *option, FILE *out);
 /* Health checks, in setting_check.c, and the texts in them, in setting_text.c. */
 int setting_parse_check(const struct setting *s, void *field);
 void setting_print_check(const void *field, const struct option *option, FILE *out);

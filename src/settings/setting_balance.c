@@ -41,7 +41,7 @@ static bool report_foreign(const struct setting *s, const struct word *w)
 	} rows[] = {
 		{"static-rr", "write roundrobin"},
 		{"hash", "write source: it hashes the client's address"},
-		{"sticky", "write source or maglev"},
+		{"sticky", "write 'sticky = src' on a line of its own"},
 		{"uri", "weir does not read HTTP: write source or leastconn"},
 		{"url_param", "weir does not read HTTP: write source or leastconn"},
 		{"hdr", "weir does not read HTTP: write source or leastconn"},

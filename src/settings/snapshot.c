@@ -290,6 +290,7 @@ static void fill_backend(struct arena *a, const struct config *c, struct config_
 	to->allow_sni.files = copy_lists(a, set.allow_sni.files, set.allow_sni.file_count);
 	to->sni_hosts = make_hosts(a, &to->allow_sni);
 	to->allow_to = copy_networks(a, &set.allow_to, &to->allow_to_list);
+	to->sticky = set.sticky;
 	copy_check(a, &to->check, &set.check);
 	to->place = place_in(c, p->section->at.source->name, p->section->at.line);
 	to->origins = copy_origins(a, c, p->origins);

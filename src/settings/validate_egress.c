@@ -73,6 +73,9 @@ static void validate_lines(struct build *b, const struct proxy *p, struct at at)
 	if (how == CONFIG_BALANCE_SOURCE || how == CONFIG_BALANCE_MAGLEV)
 		refuse(b, line_at(p, "balance", at), "hashing",
 		       "the client chooses the server: leave 'balance' out");
+	if (p->set.sticky.by != CONFIG_STICKY_OFF)
+		refuse(b, line_at(p, "sticky", at), "'sticky'",
+		       "the client chooses the server: leave 'sticky' out");
 	if (p->set.observe.what != CONFIG_OBSERVE_OFF)
 		refuse(b, line_at(p, "observe", at), "'observe'",
 		       "a client that asks for a dead server would take it out for all: leave it out");

@@ -373,6 +373,12 @@ static bool has_set(const struct proxy *p)
 	return false;
 }
 
+static void validate_sticky(struct build *b, struct proxy *p)
+{
+	if (p->server_count == 1 && p->servers[0].set == CONFIG_SET_NONE)
+		no_effect(b, p, "sticky", "there is one server, and all clients go there", "add a server");
+}
+
 static void validate_back(struct build *b, struct proxy *p)
 {
 	static const char *const queue_keys[] = {"maxqueue", "timeout-queue"};
@@ -387,6 +393,7 @@ static void validate_back(struct build *b, struct proxy *p)
 	validate_checks(b, p);
 	validate_panic(b, p);
 	validate_observe(b, p);
+	validate_sticky(b, p);
 	validate_agents(b, p);
 	if (!has_set(p))
 		no_effect(b, p, "on-empty", "no server comes from a set",

@@ -59,8 +59,19 @@ static void report_front(struct build *b, const struct proxy *front, const struc
 			  diag_where(b->diag, persist_at(back), front->section->at));
 }
 
+static void validate_sticky(struct build *b, const struct proxy *p)
+{
+	if (!persists(p) || p->set.sticky.by == CONFIG_STICKY_OFF)
+		return;
+	diag_error(b->diag, DIAG_CONFLICT, persist_at(p), "'persist' and 'sticky' exclude each other");
+	diag_hint(b->diag, "'persist' follows the cookie of a client, 'sticky' remembers its address: leave "
+			   "one out");
+}
+
 void build_validate_persist(struct build *b)
 {
+	for (size_t i = 0; i < b->proxy_count; i++)
+		validate_sticky(b, &b->proxies[i]);
 	for (size_t i = 0; i < b->proxy_count; i++) {
 		const struct proxy *front = &b->proxies[i];
 

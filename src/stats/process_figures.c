@@ -6,11 +6,13 @@
  */
 #include "weir/stats/process_figures.h"
 
+#include "weir/balance/sticky.h"
 #include "weir/base/check.h"
 #include "weir/engine/engine.h"
 #include "weir/engine/pulse.h"
 #include "weir/stats/port_use.h"
 #include "weir/stats/process_rates.h"
+#include "weir/sys/sys.h"
 
 struct process_facts {
 	struct engine *e; /* borrows */
@@ -28,6 +30,15 @@ static void take_busy_time(struct process_facts *x)
 		engine_pulse(x->e, i, &pulse);
 		x->busy_ns += pulse.busy_ns;
 	}
+}
+
+static uint64_t sticky_entries(const struct engine *e)
+{
+	uint64_t used = 0;
+
+	for (size_t i = 0; i < e->backend_count; i++)
+		used += backend_sticky_used(e->backends[i], sys_now_ns());
+	return used;
 }
 
 static const struct figure rows[] = {

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "cover.h"
+#include "crowd_sticky.h"
 #include "live.h"
 #include "live_log.h"
 #include "model.h"
@@ -299,6 +300,7 @@ static void age_pools(void)
 
 void control_turn(void)
 {
+	crowd_sticky_note_control();
 	control.runs = true;
 	control.told = false;
 	control.reads = live_read_records();

@@ -12,6 +12,7 @@
 #include "control.h"
 #include "cover.h"
 #include "crowd_rates.h"
+#include "crowd_sticky.h"
 #include "engine/extra.h"
 #include "live.h"
 #include "model.h"
@@ -392,23 +393,31 @@ static bool may_go_to(const struct waiter *w, const struct server *s)
 	return w->avoid != s || s->owner->queue.in_roster == 1;
 }
 
+/* Those who are stuck to a server wait for it while it is drained. */
+static bool takes(const struct server *s, const struct waiter *w)
+{
+	return atomic_load(&s->in_roster) || (w->server == s && w->stuck && atomic_load(&s->keeps));
+}
+
 static void judge_waiter(const struct session *s)
 {
 	const struct waiter *w = &s->extra->waiter;
 
-	if (w->state == WAITER_QUEUED && !w->stays && backend_fallback(w->backend) != NULL &&
-	    backend_roster(w->backend)->count == 0)
+	if (w->state == WAITER_QUEUED && !w->stays && w->server == NULL &&
+	    backend_fallback(w->backend) != NULL && backend_roster(w->backend)->count == 0)
 		sim_fail("a session of worker %u waits at a backend without a server, and not at its "
 			 "fallback", s->worker->index);
-	if (w->state == WAITER_QUEUED && w->server != NULL && !atomic_load(&w->server->in_roster))
+	if (w->state == WAITER_QUEUED && w->server != NULL && !takes(w->server, w))
 		sim_fail("a session of worker %u waits for a server that takes none", s->worker->index);
 	for (unsigned i = 0; i < rig_server_count(); i++) {
 		const struct server *server = rig_server(i);
 		const unsigned limit = atomic_load(&server->limit);
 		const int has = counted.servers[server_of(server)];
 
-		if (!atomic_load(&server->in_roster) || !may_go_to(w, server))
+		if (!takes(server, w) || !may_go_to(w, server))
 			continue;
+		if (!atomic_load(&server->in_roster))
+			cover(COVER_CROWD_STICKY_DRAINED);
 		if (limit == 0 || has < (int)limit)
 			sim_fail("a session of worker %u waits, and server %u has %d of %u sessions",
 				 s->worker->index, i, has, limit);
@@ -433,6 +442,7 @@ void crowd_judge_begin(void)
 {
 	memset(totals, 0, sizeof(totals));
 	crowd_rates_begin();
+	crowd_sticky_begin();
 }
 
 void crowd_judge(void)
@@ -442,6 +452,7 @@ void crowd_judge(void)
 	for (unsigned i = 0; i < rig.worker_count; i++)
 		count_worker(rig.engine.workers[i]);
 	compare_all();
+	crowd_sticky_judge();
 	judge_pauses();
 	for (unsigned i = 0; i < rig.worker_count; i++) {
 		const struct worker *w = rig.engine.workers[i];

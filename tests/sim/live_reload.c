@@ -113,6 +113,13 @@ static void copy_backend(const struct backend *live)
 
 	if (coin(30))
 		b->balance.algorithm = algorithms[prng_below(&model.rng, 3)];
+	if (rig_has_sticky() && coin(20)) {
+		rig_make_sticky(b);
+		if (coin(30))
+			b->sticky = (struct config_sticky){.by = CONFIG_STICKY_OFF};
+		else
+			b->sticky.size += coin(50); /* another table, with the same entries */
+	}
 	copy_servers(b, live);
 	copy_deleted(b, live);
 	if (b->server_count == 0 || (b->server_count < LIVE_SERVERS && coin(30)))

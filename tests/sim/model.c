@@ -109,6 +109,7 @@ void model_reset(uint64_t seed)
 	model.lent = 0;
 	model.rcvbuf = 131072;
 	model.sndbuf = 131072;
+	model.sources = 0;
 	model.on_connect = NULL;
 	model.on_preempt = NULL;
 	model.on_wake = NULL;

@@ -186,6 +186,7 @@ struct model {
 	uint32_t lent; /* buffers that a ring has */
 	uint32_t rcvbuf;
 	uint32_t sndbuf;
+	uint32_t sources; /* how many addresses clients come from; 0 = one */
 	/* The world decides what a connect does: 0 pending or done (see model_established), -errno now.
 	 * The listener's side of the connection is already made. */
 	int (*on_connect)(struct msock *s, const struct sockaddr *sa);

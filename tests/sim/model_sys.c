@@ -20,7 +20,11 @@
 
 static void tell_peer(const struct msock *s, struct sockaddr *sa, socklen_t *len)
 {
-	struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = (in_port_t)(s->index + 1)};
+	struct sockaddr_in in = {
+		.sin_family = AF_INET,
+		.sin_port = (in_port_t)(s->index + 1),
+		.sin_addr = {.s_addr = htonl(model.sources == 0 ? 0 : (uint32_t)s->index % model.sources)},
+	};
 	struct sockaddr_un un = {.sun_family = AF_UNIX};
 	const socklen_t room = *len;
 

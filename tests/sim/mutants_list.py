@@ -5,6 +5,7 @@
 that no mutant can break here are in LEFT_OUT, with the reason.
 """
 from mutants_reload import RELOAD_MUTANTS
+from mutants_sticky import STICKY_MUTANTS
 
 ATTEMPT = "src/io/attempt.c"
 PARKED = "src/io/parked.c"
@@ -457,7 +458,7 @@ CROWD_MUTANTS = [
                 "		return;\n")]},
     {"what": "who waits for a server that goes is forgotten",
      "edits": [(QUEUE,
-                "		merge(q, &s->waiters);\n",
+                "		merge_but(q, &s->waiters, s);\n",
                 "")]},
     {"what": "a place at a server that is granted is not taken",
      "edits": [(QUEUE,
@@ -609,4 +610,4 @@ LIVE_MUTANTS = [
                 "		retire_take_back(&e->live->retire, &s->retired);\n",
                 "		s->retired.stage = RETIRE_NONE;\n")]},
 ]
-MUTANTS += [{"rule": "-", "crowd": True, **m} for m in LIVE_MUTANTS + RELOAD_MUTANTS]
+MUTANTS += [{"rule": "-", "crowd": True, **m} for m in LIVE_MUTANTS + RELOAD_MUTANTS + STICKY_MUTANTS]

@@ -266,6 +266,33 @@ static void make_fallbacks(void)
 	}
 }
 
+bool rig_has_sticky(void)
+{
+	return rig.worker_count > 1 && sim_seed % 5 < 2;
+}
+
+bool rig_sticky_expires(void)
+{
+	return sim_seed % 20 == 1;
+}
+
+void rig_make_sticky(struct config_backend *backend)
+{
+	backend->sticky.by = CONFIG_STICKY_SRC;
+	backend->sticky.expire_ns = rig_sticky_expires() ? NS_PER_MS : 365 * 86400 * NS_PER_SEC;
+	backend->sticky.size = sim_seed % 4 == 3 ? 2 : 100;
+}
+
+/* In some seeds clients, who are a few, keep their server. Takes no random number. */
+static void make_sticky(void)
+{
+	if (!rig_has_sticky())
+		return;
+	model.sources = RIG_SOURCES;
+	for (unsigned i = 0; i < config.backend_count; i++)
+		rig_make_sticky(&backends[i]);
+}
+
 /* In some seeds what drains loses its sessions once they are idle. Takes no random number. */
 static void make_draining(void)
 {
@@ -304,6 +331,7 @@ const struct config *rig_configure(int splice)
 		make_crowd();
 		make_closing();
 		make_fallbacks();
+		make_sticky();
 	}
 	make_draining();
 	return &config;

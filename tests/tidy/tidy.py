@@ -319,9 +319,10 @@ def rule_mutant(files):
     """Each text that a mutant replaces occurs once in its source, so that the mutant can be made."""
     texts = {f.path: f.text for f in files}
     for path, listed in (("tests/sim/mutants_reload.py", "RELOAD_MUTANTS"),
+                         ("tests/sim/mutants_sticky.py", "STICKY_MUTANTS"),
                          ("tests/sim/mutants_list.py", "MUTANTS")):
-        text = texts.get(path, "").replace("from mutants_reload import RELOAD_MUTANTS\n",
-                                           "RELOAD_MUTANTS = []  # they are looked at by themselves\n")
+        # Those of other files are looked at by themselves.
+        text = re.sub(r"(?m)^from mutants_\w+ import (\w+_MUTANTS)$", r"\1 = []", texts.get(path, ""))
         names = {}
         exec(text, names)  # our own list
         for mutant in names.get(listed, []):

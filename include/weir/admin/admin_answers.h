@@ -80,6 +80,10 @@ void admin_show_history(const struct admin_call *c);       /* [B[/S]] */
 
 void admin_show_resolvers(const struct admin_call *c); /* [default]; admin_resolvers.c */
 
+/* admin_table.c; B is a backend, ADDRESS a client. */
+void admin_show_table(const struct admin_call *c);  /* [B [key ADDRESS]] */
+void admin_clear_table(const struct admin_call *c); /* B [key ADDRESS] */
+
 void admin_config_diff(const struct admin_call *c); /* admin_config.c */
 
 /* admin_change.c: the commands that change something. Success prints nothing, as in HAProxy. */

@@ -21,6 +21,8 @@
 #include "weir/base/live.h"
 #include "weir/config/config.h"
 
+struct sticky_table;
+
 struct backend {
 	const struct config_backend *config; /* of the settings in effect; control only */
 	struct live *live;                   /* borrows */
@@ -57,6 +59,8 @@ struct backend {
 	unsigned prepared;       /* changes that are neither committed nor undone */
 	size_t more;             /* servers that these may add, and the sum of their weights */
 	size_t more_weight;
+	struct sticky_table *sticky;      /* holds: of the next roster; NULL = none */
+	struct sticky_table *sticky_next; /* holds: of a change that is prepared */
 	unsigned tables;         /* that the roster after them may have, see roster_room_of() */
 	struct roster *spare;    /* owns: memory for the roster after them; NULL without */
 	size_t usable;      /* servers that are up with a weight above 0 */

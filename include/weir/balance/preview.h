@@ -15,6 +15,7 @@
 
 #include "weir/balance/picker.h"
 #include "weir/config/config.h"
+#include "weir/net/addr.h"
 
 struct backend;
 struct roster;
@@ -36,6 +37,7 @@ struct preview {
 	const struct server *server;
 	size_t candidates; /* PICK_SERVER: servers that it may go to */
 	bool behind;       /* PICK_FULL: only because clients are already queued */
+	const struct server *stuck; /* = server, which the client keeps (sticky.h); NULL = it has none */
 	bool refused;      /* PICK_FULL: the queue is full (maxqueue), so the client is closed */
 	/* For preview_next(). */
 	const struct roster *roster; /* borrows */
@@ -48,6 +50,10 @@ struct preview {
 
 /* For a client with the key client_key(). */
 struct preview preview_client(const struct backend *b, uint64_t key);
+/* The server that this client keeps, and where it may go; NULL = none. */
+const struct server *preview_stuck(const struct backend *b, const struct addr_brief *client);
+/* For a client with this address: the server that it keeps, or else what preview_client() says. */
+struct preview preview_of(const struct backend *b, const struct addr_brief *client);
 /* How `s` fares. Call it for all servers of the backend, in their order. */
 enum preview_fate preview_next(struct preview *p, const struct server *s);
 /* Its word and its text, static. */

@@ -43,6 +43,7 @@ struct waiter {
 	uint64_t number;             /* order of arrival in the backend */
 	uint32_t before;             /* clients queued there when it arrived (HAProxy's sq, or bq) */
 	bool at_server;              /* `before` counts the clients that waited for the same server */
+	bool stuck;                  /* keeps its server (sticky.h): waits for it even if it is drained */
 	bool stays;                  /* goes to no other backend: it has tried a server of this one */
 	enum waiter_state state;     /* under the backend's lock; once granted, private to the worker */
 };
@@ -70,11 +71,12 @@ void queue_init(struct queue *q);
 void queue_init_server(struct server *s);
 void queue_grants_init(struct queue_grants *g, void (*wake)(void *arg), void *arg);
 
-/* Queues `w` for `server`, or for any server if that is NULL or may no longer be chosen. Then w->avoid, which
- * the caller has set, is excluded if its last connect failed and it may be chosen. -EBUSY when the server's
- * queue, or all queues of the backend together, have reached maxqueue. -EHOSTDOWN when it does not wait here,
- * because the backend has no server but a fallback. w->stays, which the caller has set, rules that out. The
- * place may be granted before this returns. Worker thread. */
+/* Queues `w` for `server`, or for any server if that is NULL or may no longer be chosen; with w->stuck, which
+ * the caller has set, also for one that is drained. A client that waits for any server does not get
+ * w->avoid, which the caller has set, if its last connect failed and it may be chosen. -EBUSY when the
+ * server's queue, or all queues of the backend together, have reached maxqueue. -EHOSTDOWN when it does not
+ * wait here, because the backend has no server but a fallback. w->stays, which the caller has set, rules that
+ * out. The place may be granted before this returns. Worker thread. */
 int queue_enter(struct backend *b, struct waiter *w, struct server *server, struct queue_grants *g);
 /* Removes `w`; a place granted meanwhile is released to the next waiting client. Harmless when `w` is not
  * waiting. Returns the server whose place was released, NULL = none. Worker thread. */

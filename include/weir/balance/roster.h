@@ -7,7 +7,8 @@
  * worker can have it any more (base/retire.h): a worker uses the one it finds until the end of its turn. It
  * contains backup servers only if there is no other (all of them with allbackups, otherwise the first); with
  * `panic`, if no server is up, all that have an address and are not in maintenance. With `persist`, it also
- * has the servers that clients may come back to, by address. Any thread may read it.
+ * has the servers that clients may come back to, by address; if clients keep their server (sticky.h), all
+ * servers of the backend by name. Any thread may read it.
  */
 #ifndef WEIR_BALANCE_ROSTER_H
 #define WEIR_BALANCE_ROSTER_H
@@ -22,6 +23,7 @@
 struct backend;
 struct roster_scratch;
 struct server;
+struct sticky_table;
 
 /* Prime, and large compared with the number of servers (Maglev, NSDI 2016, section 3.4). */
 #define ROSTER_MAGLEV_SLOTS 65537u
@@ -51,9 +53,16 @@ struct roster_home {
 	uint16_t port;
 };
 
+/* A server of the backend, whether it may be chosen or not. */
+struct roster_known {
+	uint64_t id; /* see sticky_id_of(); 0 = none */
+	struct server *server; /* borrows */
+};
+
 /* What a roster needs memory for. */
 struct roster_room {
 	size_t servers;
+	size_t known; /* places for servers by id, a power of two; 0 = none */
 	size_t points; /* on the ring; 0 = no ring */
 	bool maglev;
 };
@@ -75,6 +84,10 @@ struct roster {
 	 * machines with the same file agree, however its lines are ordered. Without hashing: over keys and
 	 * weights. */
 	uint64_t checksum;
+	struct sticky_table *sticky; /* holds; NULL = no client keeps its server */
+	int64_t sticky_expire_ns;
+	struct roster_known *known;  /* owns; NULL without `sticky`; open addressing */
+	size_t known_mask;
 	/* Only until it is filled. */
 	struct roster_room room;
 	struct roster_scratch *scratch; /* owns */
@@ -83,9 +96,11 @@ struct roster {
 /* The tables in which a hash is looked up. */
 #define ROSTER_RING   1u
 #define ROSTER_MAGLEV 2u
+/* That of servers by id. */
+#define ROSTER_KNOWN  4u
 
-/* Those of a roster that is balanced as `how` says. */
-unsigned roster_tables_of(const struct config_balancing *how);
+/* Those of a roster of a backend with this configuration. */
+unsigned roster_tables_of(const struct config_backend *config);
 /* What a roster of `b` needs as its servers are now, with `more` servers whose weights sum up to
  * `more_weight`, and any of `tables`. Control thread. */
 struct roster_room roster_room_of(const struct backend *b, unsigned tables, size_t more, size_t more_weight);

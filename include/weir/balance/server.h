@@ -83,6 +83,7 @@ struct server {
 	struct backend *owner;                /* borrows: its backend */
 	uint32_t slot;                        /* its number in the `objects` of live.h */
 	unsigned id;                          /* its number in its backend, from 1, for reports */
+	uint64_t name_id;                     /* of its name: see sticky.h */
 
 	/* Control only. */
 	uint64_t key;              /* hash of its name or address: the same on every machine */
@@ -133,6 +134,7 @@ struct server {
 	_Atomic unsigned limit;               /* connections at a time, slow start included; 0 = no limit */
 	_Atomic bool drains;                  /* taken out by the administrator, or removed */
 	_Atomic bool in_roster;               /* in the roster: queues may send it clients */
+	_Atomic bool keeps;                   /* drained or not, clients that are stuck to it may come */
 	_Atomic(const struct server_settings *) settings; /* in effect; see server_settings() */
 
 	/* Workers write. */

@@ -17,6 +17,7 @@
 #include <sys/types.h>
 
 #include "weir/base/log.h"
+#include "weir/config/balancing.h"
 #include "weir/config/config_lists.h"
 #include "weir/config/sniff.h"
 #include "weir/config/source_rate.h"
@@ -86,20 +87,8 @@ enum config_facility {
 /* What failed connects of clients mean for a server, likewise. */
 enum config_observe { CONFIG_OBSERVE_OFF, CONFIG_OBSERVE_CONNECT };
 enum config_on_error { CONFIG_ON_ERROR_FAIL_CHECK, CONFIG_ON_ERROR_MARK_DOWN };
-/* In the order of the words of the table. */
-enum config_balance {
-	CONFIG_BALANCE_ROUNDROBIN,
-	CONFIG_BALANCE_LEASTCONN,
-	CONFIG_BALANCE_RANDOM,
-	CONFIG_BALANCE_FIRST,
-	CONFIG_BALANCE_SOURCE,
-	CONFIG_BALANCE_MAGLEV,
-};
-/* How `source` maps a hash to a server: by the remainder of a division, or on a ring. */
-enum config_hash { CONFIG_HASH_MODULO, CONFIG_HASH_CONSISTENT };
 /* The part of a server that is hashed; never its position in the file. AUTO: the address of a member of a
  * set, whose name may pass to another address, and the name of any other server. */
-enum config_hash_key { CONFIG_HASH_KEY_AUTO, CONFIG_HASH_KEY_NAME, CONFIG_HASH_KEY_ADDRESS };
 /* What a line stands for: one server, or one for each address of a name. */
 enum config_set { CONFIG_SET_NONE, CONFIG_SET_DNS, CONFIG_SET_SRV };
 enum config_send_proxy { CONFIG_SEND_PROXY_OFF, CONFIG_SEND_PROXY_V1, CONFIG_SEND_PROXY_V2 };
@@ -324,17 +313,6 @@ struct config_check {
 #include "weir/config/option_members.tbl.h"
 };
 
-#define CONFIG_DRAWS_MAX 100
-
-/* How a server is chosen. */
-struct config_balancing {
-	enum config_balance algorithm;
-	unsigned draws; /* CONFIG_BALANCE_RANDOM; 1 to CONFIG_DRAWS_MAX */
-	enum config_hash hash; /* CONFIG_BALANCE_SOURCE */
-	enum config_hash_key hash_key;
-	unsigned balance_factor; /* percent of the average load, > 100; 0 = off; for algorithms that hash */
-};
-
 /* What connects of clients say about a server. */
 struct config_observing {
 	enum config_observe what;
@@ -356,6 +334,7 @@ struct config_backend {
 #include "weir/config/option_members.tbl.h"
 	struct config_check check;
 	struct config_observing observe;
+	struct config_sticky sticky;
 	struct config_timeouts timeouts; /* those of this side, others are 0 */
 	struct config_tcp tcp;           /* of the server side */
 	struct config_names allow_sni;   /* with a server sni@: the names that clients may ask for */

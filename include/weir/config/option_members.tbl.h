@@ -72,6 +72,7 @@
 #define OPTION_AT_FIELD_SNIFF(member)	NONE, member
 #define OPTION_AT_FIELD_OBSERVE(member) NONE, member
 #define OPTION_AT_FIELD_SOURCE_RATE(member) NONE, member
+#define OPTION_AT_FIELD_STICKY(member)	NONE, member
 #define OPTION_AT_NO_FIELD		NONE, none
 #define OPTION_NONE(type, member)
 

@@ -37,6 +37,7 @@ enum option_section {
 	IN_SET = 1 << 17,
 	IN_OBSERVE = 1 << 18,
 	IN_SOURCE_RATE = 1 << 19,
+	IN_STICKY = 1 << 20,
 };
 
 #define IN_PROXIES (IN_LISTEN | IN_FRONTEND | IN_BACKEND)
@@ -108,6 +109,7 @@ enum option_type {
 	OPT_EGRESS_NAMES, /* struct config_names, like the next of one backend */
 	OPT_EGRESS_NETWORKS, /* struct config_networks */
 	OPT_OBSERVE,	/* struct config_observing */
+	OPT_STICKY,	/* struct config_sticky */
 	OPT_ROUTE,	/* this and the next six are read where proxies are built */
 	OPT_BIND,
 	OPT_SERVER,
@@ -167,6 +169,7 @@ struct config_proxy {
 	struct config_balancing balance;
 	struct config_check check;
 	struct config_observing observe;
+	struct config_sticky sticky;
 	enum config_send_proxy send_proxy; /* for servers that do not set it */
 	struct config_timeouts timeouts;
 	struct config_tcp tcp;

@@ -743,7 +743,7 @@ static struct server *wait_and_be_granted(struct rig *r, struct session *s)
 	assert_non_null(session_extra(s));
 	s->state = SESSION_QUEUED;
 	s->extra->queued_ns = r->worker->loop.now_ns;
-	assert_int_equal(queueing_enter(s, NULL), 0);
+	assert_int_equal(queueing_enter(s, NULL, false), 0);
 	assert_int_equal(s->extra->waiter.state, WAITER_GRANTED);
 	return s->extra->waiter.server;
 }

@@ -41,6 +41,8 @@ static void what_has_no_effect_is_warned_about(void **state)
 		 "t.ini:5:19: ", "'down' has no effect: every server is health-checked"},
 		{FRONT "[backend b]\nobserve = connect on-error=mark-down\nserver a = x:1\nserver b = x:2\n",
 		 "t.ini:5:19: ", "'on-error' has no effect: no server is health-checked"},
+		{FRONT "[backend b]\nsticky = src\nserver a = x:1\n", "t.ini:5:1: ",
+		 "'sticky' has no effect: there is one server"},
 		{FRONT "[backend b]\nserver a = x:1\n[backend c]\nserver a = x:1\n", "t.ini:6:10: ",
 		 "no frontend uses [backend c]"},
 		{FRONT "[backend b]\nfallback-backend = c\ncheck = tcp\npanic = on\nserver a = x:1\n"
@@ -219,6 +221,8 @@ static void what_has_an_effect_is_not(void **state)
 		/* [defaults] is for other sections too. */
 		"[defaults]\ntrusted = ::1\nallow-uid = 0\nobserve = connect\ncheck-rise = 5\n"
 		"maxqueue = 3\n" GOOD,
+		"[defaults]\nsticky = src\n" GOOD,
+		FRONT "[backend b]\nsticky = src size=3\nserver a = x:1\nserver b = x:2\n",
 	};
 
 	(void)state;
@@ -256,6 +260,9 @@ static void what_is_printed_reads_back_without_a_warning(void **state)
 		"[backend c]\nserver a = x:1\nfallback-backend = d\n"
 		"[backend d]\nserver a = x:1\ntimeout-queue = 9s\n",
 		"[defaults]\nobserve = connect down=30s on-error=mark-down\n" GOOD "check = tcp\n",
+		"[defaults]\nsticky = src expire=90m size=3k\n" GOOD
+		"[listen b]\nbind = :1\nserver a = x:1\nserver b = x:2\n"
+		"[listen c]\nbind = :2\nsticky = off\nserver a = x:1\nserver b = x:2\n",
 	};
 
 	(void)state;

@@ -357,6 +357,31 @@ static void values_are_judged_at_their_place(void **state)
 	assert_refused("[defaults]\ntcp-keepalive = 500ms\n" GOOD, "takes whole seconds", NULL);
 }
 
+static void a_client_is_kept_by_its_address_for_a_while(void **state)
+{
+	(void)state;
+	assert_refused("[defaults]\nsticky = on\n" GOOD, "t.ini:2:10: error: 'sticky' cannot be 'on'",
+		       "clients are told apart by their address", NULL);
+	assert_refused("[defaults]\nsticky = cookie\n" GOOD, "'sticky' cannot be 'cookie'",
+		       "does not read HTTP", NULL);
+	assert_refused("[defaults]\nsticky = src,ipmask(24)\n" GOOD, "'sticky' cannot be", "the /64", NULL);
+	assert_refused("[defaults]\nsticky = expire=3s\n" GOOD, "'sticky' cannot be", "write src first",
+		       NULL);
+	assert_refused("[defaults]\nsticky = off size=3\n" GOOD, "t.ini:2:14: error: 'sticky' is off", NULL);
+	assert_refused("[defaults]\nsticky = src expire=0\n" GOOD, "'expire' is 0; allowed: 1s to 365d",
+		       NULL);
+	assert_refused("[defaults]\nsticky = src expire=9\n" GOOD, "'expire' needs a unit", NULL);
+	assert_refused("[defaults]\nsticky = src expire=400d\n" GOOD, "allowed: 1s to 365d", NULL);
+	assert_refused("[defaults]\nsticky = src size=0\n" GOOD, "'size' is 0; allowed: 1 to 16m", NULL);
+	assert_refused("[defaults]\nsticky = src size=17m\n" GOOD, "'size' is 17m; allowed: 1 to 16m", NULL);
+	assert_refused("[defaults]\nsticky = src siez=3\n" GOOD, "has no option 'siez'", "'size'", NULL);
+	assert_refused("[defaults]\nstick on src\n" GOOD, "unknown key 'stick on src'", "sticky = src", NULL);
+	assert_refused("[defaults]\nstick-table type ip size 1m\n" GOOD, "unknown key 'stick-table type ip'",
+		       "sticky = src expire=30m", NULL);
+	assert_refused("[frontend f]\nbind = :1\nsticky = src\ndefault-backend = b\n[backend b]\n"
+		       "server a = x:1\n", "'sticky' does not belong in [frontend]", NULL);
+}
+
 static void addresses_must_fit_their_place(void **state)
 {
 	(void)state;
@@ -530,6 +555,7 @@ int main(void)
 		cmocka_unit_test(log_targets_are_judged_at_their_place),
 		cmocka_unit_test(shares_of_sessions_are_judged),
 		cmocka_unit_test(values_are_judged_at_their_place),
+		cmocka_unit_test(a_client_is_kept_by_its_address_for_a_while),
 		cmocka_unit_test(addresses_must_fit_their_place),
 		cmocka_unit_test(addresses_that_differ_are_accepted),
 		cmocka_unit_test(twenty_errors_are_shown_and_the_rest_is_counted),

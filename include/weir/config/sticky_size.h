@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sticky_size.h - the memory of the tables of clients that keep their server.
+ *
+ * Main thread.
+ */
+#ifndef WEIR_CONFIG_STICKY_SIZE_H
+#define WEIR_CONFIG_STICKY_SIZE_H
+
+#include <stdio.h>
+
+#include "weir/config/config.h"
+
+/* Prints a line for each backend with `sticky`: how much memory its table takes once it is full. */
+void config_print_sticky(const struct config *c, const char *prefix, FILE *out);
+
+#endif
