@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "weir/host/limits.h"
 #include "terminal.h"
 
 int input_make(const struct cli_args *a, const char *text, const char *text_name, struct config_input *input)
@@ -43,6 +44,8 @@ void input_show(const struct cli_args *a, struct config_reading *r)
 
 	if (quiet && r->config != NULL)
 		return;
+	if (json && r->config != NULL)
+		r->workers = limits_count_workers(&r->config->global);
 	if (json)
 		config_reading_print(r, stdout, CONFIG_STYLE_JSON);
 	else

@@ -6,6 +6,8 @@
  */
 #include "weir/config/bind_range.h"
 
+#include "weir/base/json.h"
+
 #define MIB (UINT64_C(1) << 20)
 
 bool bind_shares_line(const struct config_bind *a, const struct config_bind *b)
@@ -100,4 +102,31 @@ void bind_print_ranges(const struct config *c, unsigned workers, const char *pre
 				bind_line_ports(b), in_mib(own) + in_mib(all - own), in_mib(own),
 				in_mib(all - own));
 		}
+}
+
+static void add_range(const struct config_frontend *f, const struct config_bind *b, unsigned workers,
+		      struct json *j)
+{
+	const uint64_t all = bind_line_memory(b, workers), own = own_memory(b, workers);
+	char address[ADDR_TEXT_MAX];
+
+	json_object(j, NULL);
+	json_string(j, "frontend", f->name);
+	json_string(j, "address", bind_line_address(b, address));
+	json_string(j, "file", b->place.file);
+	json_unsigned(j, "line", b->place.line);
+	json_unsigned(j, "descriptors", bind_line_ports(b));
+	json_unsigned(j, "memory_bytes", all);
+	json_unsigned(j, "kernel_memory_bytes", all - own);
+	json_object_end(j);
+}
+
+void bind_json_ranges(const struct config *c, unsigned workers, struct json *j)
+{
+	json_array(j, "ranges");
+	for (size_t i = 0; i < c->frontend_count; i++)
+		for (size_t k = 0; k < c->frontends[i].bind_count; k++)
+			if (begins_range(&c->frontends[i].binds[k]))
+				add_range(&c->frontends[i], &c->frontends[i].binds[k], workers, j);
+	json_array_end(j);
 }

@@ -40,6 +40,8 @@ void diag_print_json(struct diag *d, const char *file, const struct diag_counts 
 		json_unsigned(&j, "backends", counts->backends);
 		json_unsigned(&j, "servers", counts->servers);
 		json_unsigned(&j, "includes", counts->includes);
+		if (counts->costs != NULL)
+			counts->costs(&j, counts->arg);
 	}
 	json_array(&j, "messages");
 	for (size_t i = 0; i < d->count; i++) {

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "weir/base/json.h"
 #include "weir/config/config.h"
 #include "weir/net/source_rates.h"
 
@@ -29,4 +30,23 @@ void config_print_rate_memory(const struct config *c, const char *prefix, FILE *
 				prefix, f->name, f->place.file, f->place.line,
 				(config_rate_memory(f) + MIB - 1) / MIB, SOURCE_RATES_MAX);
 	}
+}
+
+void config_json_rate_memory(const struct config *c, struct json *j)
+{
+	json_array(j, "source_rates");
+	for (size_t i = 0; i < c->frontend_count; i++) {
+		const struct config_frontend *f = &c->frontends[i];
+
+		if (config_rate_memory(f) == 0)
+			continue;
+		json_object(j, NULL);
+		json_string(j, "frontend", f->name);
+		json_string(j, "file", f->place.file);
+		json_unsigned(j, "line", f->place.line);
+		json_unsigned(j, "sources", SOURCE_RATES_MAX);
+		json_unsigned(j, "memory_bytes", config_rate_memory(f));
+		json_object_end(j);
+	}
+	json_array_end(j);
 }

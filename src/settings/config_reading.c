@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "weir/base/check.h"
+#include "weir/config/bind_range.h"
 #include "weir/config/reader.h"
 #include "build.h"
 #include "load.h"
@@ -102,6 +103,15 @@ static void print_no_memory(const struct config_reading *r, FILE *out, enum conf
 	config_reading_print(&said, out, style);
 }
 
+/* What is taken at a start, by what one line asks for. */
+static void add_costs(struct json *j, const void *arg)
+{
+	const struct config_reading *r = arg;
+
+	bind_json_ranges(r->config, r->workers, j);
+	config_json_rate_memory(r->config, j);
+}
+
 void config_reading_print(struct config_reading *r, FILE *out, enum config_style style)
 {
 	struct diag_counts counts = {0};
@@ -112,6 +122,10 @@ void config_reading_print(struct config_reading *r, FILE *out, enum config_style
 	}
 	if (r->config != NULL)
 		counts = counts_of(r->config);
+	if (r->workers > 0) {
+		counts.costs = add_costs;
+		counts.arg = r;
+	}
 	if (style == CONFIG_STYLE_JSON) {
 		diag_print_json(&r->diag, r->name, r->config != NULL ? &counts : NULL, out);
 		return;

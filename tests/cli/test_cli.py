@@ -83,7 +83,25 @@ def test_check_as_json_shows_every_message_to_stdout(tmp_path, good):
     assert (got.returncode, got.stderr) == (0, "")
     assert json.loads(got.stdout) == {
         "file": str(good), "ok": True, "errors": 0, "warnings": 0, "frontends": 1, "backends": 1,
-        "servers": 1, "includes": 0, "messages": []}
+        "servers": 1, "includes": 0, "ranges": [], "source_rates": [], "messages": []}
+
+
+def test_check_as_json_has_what_lines_cost(tmp_path):
+    path = tmp_path / "costs.ini"
+    path.write_text("[global]\nthreads = 2\n[listen ftp]\nbind = 127.0.0.1:20000-20999\nbind = :2121\n"
+                    "server a = 127.0.0.1:*\nrate-limit-per-source = 5/1s\n" + GOOD)
+    said = json.loads(run("check", "--json", path).stdout)
+    each = 2304 + 2 * 256, 3840 + 2 * 256
+    assert said["ranges"] == [{
+        "frontend": "ftp", "address": "127.0.0.1:20000-20999", "file": str(path), "line": 4,
+        "descriptors": 1000, "memory_bytes": 1000 * sum(each), "kernel_memory_bytes": 1000 * each[1]}]
+    rate = said["source_rates"].pop()
+    assert 2_000_000 < rate.pop("memory_bytes") < 3 * 2**20
+    assert rate == {"frontend": "ftp", "file": str(path), "line": 3, "sources": 100_000}
+    assert said["source_rates"] == []
+    # A file that is refused has none of it.
+    path.write_text("[listen ftp]\nbind = 127.0.0.1:20000-20999\n")
+    assert not {"ranges", "source_rates"} & set(json.loads(run("check", "--json", path).stdout))
 
 
 def test_an_include_that_is_no_file_is_refused_at_once(tmp_path):

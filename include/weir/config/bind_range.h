@@ -12,6 +12,8 @@
 
 #include "weir/config/config.h"
 
+struct json;
+
 /* Memory that a port of a range takes: ours, ours once more per worker, and the kernel's for its socket and
  * for each worker that waits there. Measured by tests/storm/ports.py. */
 #define BIND_RANGE_PORT_BYTES	       UINT64_C(2304)
@@ -43,5 +45,7 @@ uint64_t bind_line_memory(const struct config_bind *b, unsigned workers);
 const struct config_bind *bind_longest_range(const struct config *c);
 /* A line about each range of `c`, what it takes with that many workers; each begins with `prefix`. */
 void bind_print_ranges(const struct config *c, unsigned workers, const char *prefix, FILE *out);
+/* The same as objects in an array of `j`, "ranges". */
+void bind_json_ranges(const struct config *c, unsigned workers, struct json *j);
 
 #endif

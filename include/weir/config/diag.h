@@ -17,6 +17,7 @@
 
 #define DIAG_SHOWN_MAX 20
 
+struct json;
 struct reading_files;
 
 enum diag_level { DIAG_LEVEL_ERROR, DIAG_LEVEL_WARNING };
@@ -56,6 +57,8 @@ struct diag_counts {
 	size_t backends;
 	size_t servers;
 	unsigned includes;
+	void (*costs)(struct json *j, const void *arg); /* adds members to the object; NULL = none */
+	const void *arg;
 };
 
 void diag_error(struct diag *d, enum diag_code code, struct at at, const char *fmt, ...)

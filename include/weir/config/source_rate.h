@@ -10,6 +10,7 @@
 
 struct config;
 struct config_frontend;
+struct json;
 
 /* New connections of one source. */
 struct config_source_rate {
@@ -22,5 +23,7 @@ struct config_source_rate {
 uint64_t config_rate_memory(const struct config_frontend *f);
 /* A line about each frontend that has it; each begins with `prefix`. Main thread. */
 void config_print_rate_memory(const struct config *c, const char *prefix, FILE *out);
+/* The same as objects in an array of `j`, "source_rates". */
+void config_json_rate_memory(const struct config *c, struct json *j);
 
 #endif

@@ -29,6 +29,7 @@ struct config_reading {
 	struct diag diag;      /* the messages */
 	struct arena memory;   /* owns: the memory of the messages */
 	bool no_memory;        /* out of memory: this is reported instead of all other messages */
+	unsigned workers;      /* set by the caller, for costs in CONFIG_STYLE_JSON; 0 = leave them out */
 	/* Shared: one reference. What was read; NULL = some of it could not be read, memory ran out, or it is
 	 * longer than CONFIG_TEXT_BYTES_MAX. There is one, too, if only its contents are invalid. */
 	struct config_text *text;
