@@ -27,6 +27,16 @@ FOREIGN(HAPROXY, RULE, DIFFERS, "tcp-request content accept if {src}", "allow-fr
         "see 'allow-from' and 'deny-from': with 'allow-from' nobody else may connect")
 FOREIGN(HAPROXY, RULE, DIFFERS, "tcp-request content accept unless {src}", "allow-from",
         "see 'allow-from' and 'deny-from': with 'allow-from' nobody else may connect")
+FOREIGN(HAPROXY, RULE, DIFFERS, "tcp-request content accept if { req.proto_http", "sniff",
+        "write 'sniff = auto' and 'use-backend NAME = proto=http'")
+FOREIGN(HAPROXY, RULE, DIFFERS, "tcp-request content accept if HTTP", "sniff",
+        "write 'sniff = auto' and 'use-backend NAME = proto=http'")
+FOREIGN(HAPROXY, RULE, DIFFERS, "tcp-request content accept if { req.ssl_hello_type", "sniff",
+        "write 'sniff = tls', or 'sniff = auto'")
+FOREIGN(HAPROXY, RULE, DIFFERS, "tcp-request content accept if { req_ssl_hello_type", "sniff",
+        "write 'sniff = tls', or 'sniff = auto'")
+FOREIGN(HAPROXY, RULE, DIFFERS, "tcp-request content reject if !{ req.ssl_hello_type", "sniff",
+        "write 'sniff = tls required'")
 FOREIGN(HAPROXY, RULE, DIFFERS, "tcp-request content accept if RDP_COOKIE", "sniff",
         "write 'sniff = rdp', and 'persist = rdp' in the backend")
 FOREIGN(HAPROXY, RULE, DIFFERS, "tcp-request content accept if { req_rdp_cookie*", "sniff",
