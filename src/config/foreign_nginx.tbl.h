@@ -163,8 +163,8 @@ FOREIGN(NGINX, PROXYING, NOT_OURS, "proxy_redirect", NULL, "weir does not read H
 FOREIGN(NGINX, PROXYING, RENAMED, "proxy_read_timeout", "timeout-server", "write 'timeout-server'")
 FOREIGN(NGINX, PROXYING, RENAMED, "proxy_send_timeout", "timeout-client", "write 'timeout-client'")
 FOREIGN(NGINX, PROXYING, NO_EFFECT, "proxy_*", NULL, "leave this line out")
-FOREIGN(NGINX, PROXYING, DIFFERS, "proxy_pass $ssl_preread_server_name*", "server",
-        "write 'server any = sni@443' with 'allow-sni' or 'allow-to'")
+FOREIGN_KNOWN(NGINX, PROXYING, DIFFERS, "proxy_pass $ssl_preread_server_name*", "server",
+        "'server any = sni@443' and 'allow-sni' in the backend, 'sniff = tls' in the frontend")
 
 FOREIGN(NGINX, UPSTREAM, DIFFERS, "upstream", "server",
         "write '[backend NAME]' and 'server NAME = ADDRESS' lines")

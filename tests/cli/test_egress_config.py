@@ -46,6 +46,7 @@ REFUSED = {
     "slowstart": ("sni@443", "sni@443 slowstart=3s", "slowstart cannot go with a server sni@"),
     "another": ("allow-sni", "server b = 10.0.0.1:443\nallow-sni", "another server cannot go with"),
     "hashing": ("allow-sni", "balance = maglev\nallow-sni", "hashing cannot go with a server sni@"),
+    "sticky": ("allow-sni", "sticky = src\nallow-sni", "'sticky' cannot go with a server sni@"),
     "observe": ("allow-sni", "observe = connect\nallow-sni", "'observe' cannot go with a server sni@"),
     "fallback": ("allow-sni", "fallback-backend = b\n[backend b]\nserver b = 10.0.0.1:443\n[backend c]\n"
                  "server c = sni@443\nallow-sni", "'fallback-backend' cannot go with a server sni@"),

@@ -326,6 +326,8 @@ static void persistence_needs_all_its_frontends_to_read_requests(void **state)
 	assert_refused("[frontend f]\nbind = :80\ndefault-backend = a\nuse-backend b = src=::1\n"
 		       "[backend a]\nserver a = x:1\n[backend b]\npersist = rdp\nserver a = x:1\n",
 		       "in [frontend f], which leads to 'b'", NULL);
+	assert_refused("[listen l]\nbind = :80\nsniff = rdp\npersist = rdp\nsticky = src\nserver a = x:1\n",
+		       "t.ini:4:1: error: 'persist' and 'sticky' exclude each other", "leave one out", NULL);
 	for (size_t i = 0; i < ARRAY_LEN(fine); i++) {
 		struct loaded l = assert_accepted(fine[i]);
 
