@@ -135,6 +135,19 @@ def test_a_reload_that_fails_leaves_the_range_as_it_was(weir, first, service):
     assert service.count == 4
 
 
+def test_a_reload_over_the_limit_on_descriptors_is_refused_with_the_arithmetic(weir, first, service):
+    last = first + COUNT - 1
+    daemon = weir(config(bind(first, last)), wrapper=("sh", "-c", 'ulimit -n 900; exec "$@"', "sh"))
+    before = process.listening(daemon.pid)
+    said = daemon.reload(bind(first, last), bind(20000, 20999), refused=True)
+    assert "900 descriptors are not enough for" in said and "1000 listeners" in said, said
+    assert "127.0.0.1:20000-20999" in said and "takes 1000 of them" in said, said
+    assert process.listening(daemon.pid) == before
+    assert answers(first) and answers(last)
+    assert "nothing has changed" in daemon.reload(bind(20000, 20999), bind(first, last))
+    assert service.count == 2
+
+
 def test_ports_move_between_ranges_and_single_lines_with_their_sockets(weir, first, service):
     last = first + COUNT - 1
     single = f"bind = 127.0.0.1:{first + 7}\n"

@@ -186,6 +186,21 @@ def test_each_address_is_a_server_like_any_other(members, names, weir):
 
 
 @both_drivers
+def test_each_address_has_the_port_of_the_client(members, names, weir, which):
+    def weir_at_their_port(text, **kw):
+        return weir(text.replace("127.0.0.1:0", f"127.0.9.9:{members.port}"), **kw)
+
+    names.hosts(A, B)
+    world = World(weir_at_their_port, _with(names, options_of(which)), members,
+                  line=f"servers pod = dns://{NAME}:*\n", wait=(A, B))
+    assert {row["addr"] for row in world.rows().values()} == {f"{A}:*", f"{B}:*"}
+    assert set(world.served(8)) == {A, B}
+    names.hosts(B, C)
+    world.await_hosts(B, C)
+    assert set(world.served(8)) == {B, C}
+
+
+@both_drivers
 def test_a_session_goes_on_while_its_address_leaves_and_returns(members, names, weir, which):
     names.hosts(A, B)
     world = World(weir, _with(names, options_of(which)), members, wait=(A, B))
