@@ -27,7 +27,8 @@ def test_there_are_examples():
     assert {"postgresql.ini", "redis.ini", "redis-sentinel.ini", "php-fpm.ini", "tls-passthrough.ini",
             "edge.ini", "container.ini", "kubernetes.ini", "rabbitmq.ini",
             "sni.ini", "patroni.ini", "galera.ini", "mail.ini", "mysql.ini", "discovery.ini",
-            "load-balancer.ini", "rdp.ini", "egress.ini"} <= {p.name for p in EXAMPLES}
+            "load-balancer.ini", "rdp.ini", "egress.ini",
+            "one-port.ini"} <= {p.name for p in EXAMPLES}
 
 
 @pytest.mark.parametrize("path", [*EXAMPLES, ROOT / "conf/weir.ini"], ids=lambda p: p.name)
