@@ -142,13 +142,15 @@ class File:
 
 FRONT_ONLY = {"maxconn", "rate-limit", "log-sample", "log-empty", "maxconn-per-source", "allow-from",
               "deny-from", "allow-uid", "trusted", "use-backend", "sniff", "no-server", "unlisten",
-              "timeout-client", "timeout-handshake", "default-backend", "client-keepalive"}
+              "timeout-client", "timeout-handshake", "default-backend", "client-keepalive",
+              "rate-limit-per-source", "limit-exempt"}
 BACK_ONLY = {"balance", "retries", "redispatch", "resolve-interval", "check", "check-interval", "check-agent",
              "check-agent-interval", "check-agent-send", "check-share", "check-fast",
              "check-down", "check-timeout", "check-rise", "check-fall", "observe", "on-marked-down", "drain",
              "allbackups", "panic", "maxqueue", "timeout-queue", "send-proxy", "timeout-connect",
              "timeout-server", "hold-nx", "hold-timeout", "hold-refused", "hold-other", "hold-obsolete",
-             "on-empty", "server-keepalive", "resolve-family", "persist"}
+             "on-empty", "server-keepalive", "resolve-family", "persist",
+             "sticky", "allow-sni", "allow-to"}
 
 
 def differing(a, b, ignored=()):
