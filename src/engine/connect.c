@@ -447,7 +447,8 @@ void connect_granted(struct session *s, struct server *server)
 	} else if (!choice_holds(s, server)) {
 		queueing_give_back(s->worker, server); /* no longer usable by the time the news arrived */
 		choose_and_try(s);
-	} else if (s->tries > 0 && server == s->at->server && s->worker->loop.now_ns < again_ns) {
+	} else if (s->tries > 0 && server == s->at->server && s->worker->loop.now_ns < again_ns &&
+		   !egress_has_next(s)) {
 		/* It has just failed: another session may have more luck. */
 		queueing_give_back(s->worker, server);
 		wait_before(s, again_ns - s->worker->loop.now_ns);

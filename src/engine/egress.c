@@ -118,6 +118,7 @@ static void send_question(struct session *s, const char *name, uint16_t port)
 	}
 	q->worker = s->worker;
 	q->session = s;
+	atomic_init(&q->left, false);
 	memcpy(q->name, name, strlen(name) + 1);
 	q->family = (uint16_t)s->at->config->addr.family;
 	q->port = port;
@@ -272,6 +273,7 @@ void egress_drop(struct session *s)
 		return;
 	s->extra->question = NULL;
 	q->session = NULL;
+	atomic_store_explicit(&q->left, true, memory_order_relaxed);
 	if (q->worker == NULL)
 		slab_put(&s->worker->questions, q);
 }

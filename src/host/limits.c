@@ -327,6 +327,14 @@ unsigned limits_count_names(const struct config *c)
 	return 0;
 }
 
+static bool takes_names(const struct config *c)
+{
+	for (size_t b = 0; b < c->backend_count; b++)
+		if (config_backend_takes_names(&c->backends[b]))
+			return true;
+	return false;
+}
+
 unsigned limits_count_low(const struct config *c)
 {
 	unsigned n = limits_count_probes(c) + limits_count_admin() + limits_count_web(c) +
@@ -370,7 +378,8 @@ struct limits_wish limits_wish_of(const struct config *c, unsigned endpoints, un
 		.workers = workers,
 		.probes = limits_count_probes(c),
 		.execs = config_exec_fds(g->exec_checks),
-		.names = limits_count_names(c) > 0 ? LIMITS_FDS_NAMES : 0,
+		.names = (limits_count_names(c) > 0 ? LIMITS_FDS_NAMES : 0) +
+			 (takes_names(c) ? LIMITS_FDS_EGRESS : 0),
 		.web = g->stats.addr.kind != ADDR_NONE ? CONFIG_STATS_CLIENTS_MAX + LIMITS_FDS_WEB : 0,
 		.logs = (unsigned)c->global.log_count,
 		.held = limits_count_held(c, workers),

@@ -23,6 +23,10 @@
 
 /* Maximum addresses of one family that are used, so that neither displaces the other. */
 #define FAMILY_MAX (EGRESS_ADDRESSES_MAX / 2)
+/* Questions of one turn, each of which asks the kernel about up to sixteen addresses; and those that nobody
+ * waits for any more, which cost nothing. The others wait for the next turn. */
+#define TURN_MAX      32
+#define TURN_LEFT_MAX 1024
 
 struct lookup_of_name;
 
@@ -36,6 +40,7 @@ struct lookup_of_name {
 	struct list link;
 	struct egress_desk_state *desk; /* borrows */
 	struct list waiting;            /* struct egress_question; owns until they are answered */
+	unsigned waiting_count;
 	char name[EGRESS_NAME_MAX];
 	int family;
 	struct addr_brief source; /* who asked first */
@@ -90,6 +95,14 @@ static bool is_loop(const struct engine *e, const struct addr_brief *a, uint16_t
 	return false;
 }
 
+/* The same, also by way of NAT64. */
+static bool leads_to_us(const struct engine *e, const struct addr_brief *a, uint16_t port)
+{
+	struct addr_brief inner;
+
+	return is_loop(e, a, port) || (egress_translated(a, &inner) && is_loop(e, &inner, port));
+}
+
 /* Of NAT64 the address of this machine may be the one within. */
 static enum egress_route route_of(int *fd, const struct addr_brief *a)
 {
@@ -101,34 +114,78 @@ static enum egress_route route_of(int *fd, const struct addr_brief *a)
 	return route;
 }
 
-/* Each answer asks the kernel anew: an address may have become this machine's since the last one. */
-static void answer(struct egress_desk_state *d, struct egress_question *q, const struct egress_found *found)
+/* What was found, and the way to each address. */
+struct routed {
+	const struct egress_found *found;
+	enum egress_route routes[EGRESS_ADDRESSES_MAX];
+};
+
+/* Asks the kernel, anew each time: an address may have become this machine's since the last one. */
+static void find_routes(struct routed *r, const struct egress_found *found)
 {
 	int fd = -1;
 
-	q->outcome = found->outcome;
-	q->count = found->count;
-	for (unsigned i = 0; i < found->count; i++) {
+	r->found = found;
+	for (unsigned i = 0; i < found->count; i++)
+		r->routes[i] = route_of(&fd, &found->list[i]);
+	egress_route_close(&fd);
+}
+
+static void answer(struct egress_desk_state *d, struct egress_question *q, const struct routed *r)
+{
+	q->outcome = r->found->outcome;
+	q->count = r->found->count;
+	for (unsigned i = 0; i < q->count; i++) {
 		struct egress_address *a = &q->list[i];
 
-		a->addr = found->list[i];
-		a->route = route_of(&fd, &a->addr);
-		if (a->route == EGRESS_ROUTE_OWN && is_loop(d->engine, &a->addr, q->port))
+		a->addr = r->found->list[i];
+		a->route = r->routes[i];
+		if (a->route == EGRESS_ROUTE_OWN && leads_to_us(d->engine, &a->addr, q->port))
 			a->route = EGRESS_ROUTE_LOOP;
 	}
-	egress_route_close(&fd);
 	engine_egress_answer(q);
 }
 
-static void answer_without(struct egress_desk_state *d, struct egress_question *q,
-			   enum egress_outcome outcome)
+static void answer_without(struct egress_question *q, enum egress_outcome outcome)
 {
-	const struct egress_found none = {.outcome = outcome};
+	q->outcome = outcome;
+	q->count = 0;
+	engine_egress_answer(q);
+}
 
-	answer(d, q, &none);
+static bool nobody_waits(const struct egress_question *q)
+{
+	return atomic_load_explicit(&q->left, memory_order_relaxed);
 }
 
 /* ---- lookups ---- */
+
+static struct egress_question *take_waiting(struct lookup_of_name *l, struct list *at)
+{
+	struct egress_question *q = list_entry(at, struct egress_question, link);
+
+	check(l->waiting_count > 0);
+	l->waiting_count--;
+	list_remove(&q->link);
+	return q;
+}
+
+static void drop_those_that_left(struct lookup_of_name *l)
+{
+	struct list *pos, *tmp;
+
+	list_foreach_safe(&l->waiting, pos, tmp)
+		if (nobody_waits(list_entry(pos, struct egress_question, link)))
+			answer_without(take_waiting(l, pos), EGRESS_FAILED);
+}
+
+/* Clients that ask and leave must not fill the memory while one name is looked up. */
+static bool has_room(struct lookup_of_name *l)
+{
+	if (l->waiting_count >= EGRESS_WAITING_MAX)
+		drop_those_that_left(l);
+	return l->waiting_count < EGRESS_WAITING_MAX;
+}
 
 static void end_lookup(struct lookup_of_name *l)
 {
@@ -158,17 +215,17 @@ static void finish(struct lookup_of_name *l)
 {
 	struct egress_desk_state *d = l->desk;
 	const int64_t now_ns = clock_mono_ns();
+	struct routed routed;
 
 	l->found.outcome = l->found.count > 0 ? EGRESS_FOUND : l->partly ? EGRESS_FAILED : EGRESS_NOTHING;
 	d->failed += l->found.count == 0;
 	egress_cache_put(&d->cache, l->name, l->family, &l->found, now_ns,
 			 now_ns + (int64_t)seconds_of(l) * NS_PER_SEC);
-	while (!list_empty(&l->waiting)) {
-		struct egress_question *q = list_entry(l->waiting.next, struct egress_question, link);
-
-		list_remove(&q->link);
-		answer(d, q, &l->found);
-	}
+	drop_those_that_left(l);
+	if (!list_empty(&l->waiting))
+		find_routes(&routed, &l->found);
+	while (!list_empty(&l->waiting))
+		answer(d, take_waiting(l, l->waiting.next), &routed);
 	end_lookup(l);
 }
 
@@ -281,33 +338,50 @@ static bool is_over_limit(const struct egress_desk_state *d, const struct addr_b
 static void take(struct egress_desk_state *d, struct egress_question *q)
 {
 	struct egress_found found;
+	struct routed routed;
 	struct lookup_of_name *l;
 
 	if (egress_cache_find(&d->cache, q->name, q->family, clock_mono_ns(), &found)) {
 		d->known++;
-		answer(d, q, &found);
+		find_routes(&routed, &found);
+		answer(d, q, &routed);
 		return;
 	}
 	l = find_lookup(d, q);
-	if (l == NULL && is_over_limit(d, &q->client)) {
+	if (l == NULL ? is_over_limit(d, &q->client) : !has_room(l)) {
 		d->over_limit++;
-		answer_without(d, q, EGRESS_TOO_MANY);
+		answer_without(q, EGRESS_TOO_MANY);
 		return;
 	}
 	if (l == NULL)
 		l = begin_lookup(d, q);
-	if (l != NULL)
-		list_push_back(&l->waiting, &q->link);
-	else
-		answer_without(d, q, EGRESS_FAILED);
+	if (l == NULL) {
+		answer_without(q, EGRESS_FAILED);
+		return;
+	}
+	list_push_back(&l->waiting, &q->link);
+	l->waiting_count++;
 }
 
 void egress_desk_heed(struct egress_desk_state *d)
 {
 	struct egress_question *q;
+	unsigned taken = 0, left = 0;
 
-	while (d != NULL && (q = engine_egress_take(d->engine)) != NULL)
-		take(d, q);
+	while (d != NULL && taken < TURN_MAX && left < TURN_LEFT_MAX) {
+		q = engine_egress_take(d->engine);
+		if (q == NULL)
+			return;
+		if (nobody_waits(q)) {
+			answer_without(q, EGRESS_FAILED);
+			left++;
+		} else {
+			take(d, q);
+			taken++;
+		}
+	}
+	if (d != NULL)
+		d->engine->notify(d->engine->notify_arg); /* there may be more */
 }
 
 /* ---- life ---- */
@@ -332,12 +406,8 @@ void egress_desk_free(struct egress_desk_state *d)
 	while (!list_empty(&d->lookups)) {
 		struct lookup_of_name *l = list_entry(d->lookups.next, struct lookup_of_name, link);
 
-		while (!list_empty(&l->waiting)) {
-			struct egress_question *q = list_entry(l->waiting.next, struct egress_question, link);
-
-			list_remove(&q->link);
-			answer_without(d, q, EGRESS_FAILED);
-		}
+		while (!list_empty(&l->waiting))
+			answer_without(take_waiting(l, l->waiting.next), EGRESS_FAILED);
 		end_lookup(l);
 	}
 	egress_cache_free(&d->cache);

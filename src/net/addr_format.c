@@ -235,6 +235,8 @@ bool addr_equal(const struct addr *a, const struct addr *b)
 	if (a->sa.sa_family == AF_INET6)
 		return a->in6.sin6_port == b->in6.sin6_port &&
 		       IN6_ARE_ADDR_EQUAL(&a->in6.sin6_addr, &b->in6.sin6_addr);
+	if (a->sa.sa_family == AF_UNSPEC)
+		return addr_port(a) == addr_port(b); /* sni@ */
 	check(a->sa.sa_family == AF_UNIX);
 	name = unix_name(a, &len, &is_abstract);
 	other = unix_name(b, &other_len, &other_is_abstract);

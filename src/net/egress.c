@@ -137,6 +137,7 @@ static bool is_fine_place(const struct addr_brief *a, const struct netset *allow
 	return special == NULL || (special->may_be_allowed && has(allow_to, a));
 }
 
+/* `a`: where the way leads, of NAT64 the address within. */
 static enum egress_verdict judge_route(const struct addr_brief *a, const struct netset *allow_to,
 				       enum egress_route route)
 {
@@ -166,9 +167,9 @@ enum egress_verdict egress_judge(const struct addr_brief *a, const struct netset
 		return EGRESS_TRANSLATED;
 	if (!is_fine_place(a, allow_to))
 		return EGRESS_SPECIAL;
-	if (egress_translated(a, &ip4) && !is_fine_place(&ip4, allow_to))
-		return EGRESS_TRANSLATED;
-	return judge_route(a, allow_to, route);
+	if (!egress_translated(a, &ip4))
+		return judge_route(a, allow_to, route);
+	return is_fine_place(&ip4, allow_to) ? judge_route(&ip4, allow_to, route) : EGRESS_TRANSLATED;
 }
 
 const char *egress_why(const struct addr_brief *a, enum egress_verdict verdict)

@@ -159,14 +159,19 @@ static struct plan_server server_of(struct meeting *m, const struct config_serve
 
 /* ---- what has no line ---- */
 
-static void add_rest(const struct meeting *m, struct plan_backend *pb)
+/* A server that was added at run time stays, except where clients choose the server by name: there it would
+ * take clients that ask for any name. */
+static void add_rest(const struct meeting *m, struct plan_backend *pb, const struct config_backend *next)
 {
+	const bool keeps_added = !config_backend_takes_names(next);
+
 	for (size_t i = 0; i < m->live->server_count; i++) {
 		struct server *s = m->live->servers[i];
 
 		if (!m->servers.met[i] && s->set == NULL)
 			pb->servers[pb->server_count++] = (struct plan_server){
-				.what = s->added && !m->named[i] ? PLAN_KEPT : PLAN_REMOVED, .live = s};
+				.what = s->added && !m->named[i] && keeps_added ? PLAN_KEPT : PLAN_REMOVED,
+				.live = s};
 	}
 	for (size_t i = 0; i < m->tombstone_count; i++)
 		if (!m->deleted.met[i])
@@ -257,7 +262,7 @@ static int compare_servers(struct plan_backend *pb)
 		pb->servers[pb->server_count++] = next->servers[i].set != CONFIG_SET_NONE
 							  ? set_of(&m, &next->servers[i])
 							  : server_of(&m, &next->servers[i]);
-	add_rest(&m, pb);
+	add_rest(&m, pb, next);
 	remove_sets(pb, next->server_count);
 	add_members(pb, next->server_count);
 	meeting_close(&m);

@@ -349,6 +349,18 @@ def test_a_single_address_is_tried_again_and_judged_again(weir, names, port):
     assert metric(daemon, "retries") == int(line["tries"])
 
 
+def test_the_next_address_is_tried_at_once_where_others_wait_for_the_place(weir, names, port, service):
+    names.set(NAME, "127.0.0.3", SERVER, ttl=60)
+    daemon = weir(config(names, port, words="maxconn=1", back="allow-to = 127.0.0.2/31\n"))
+    clients = [Client(daemon) for _ in range(4)]
+    for client in clients:
+        client.end()
+    for client in clients:
+        assert client.ask() == b"%d " % port + client.sent
+    assert all(int(line["connect_ms"]) < 900 for line in daemon.session_lines() if "connect_ms" in line)
+    assert service.count == 4
+
+
 def test_who_waits_for_a_name_has_a_place_at_the_server(weir, names, port, service):
     names.set(NAME, SERVER, delay=0.5, ttl=60)
     daemon = weir(config(names, port, words="maxconn=1"))
@@ -439,6 +451,20 @@ def test_a_client_that_leaves_meanwhile_leaves_nothing(weir, names, port, servic
     lookups(daemon, 0)
 
 
+def test_clients_that_ask_and_leave_take_the_place_of_nobody(weir, names, port, service):
+    """More than may wait for one lookup."""
+    names.set(NAME, silent=True)
+    daemon = weir(config(names, port))
+    for _ in range(1100):
+        Client(daemon).reset()
+    wait_until(lambda: metric(daemon, "sessions") == 0, "all have left")
+    last = Client(daemon)
+    names.set(NAME, SERVER, ttl=60)     # for the next try of the lookup
+    assert last.ask() == b"%d " % port + last.sent
+    assert metric(daemon, "egress_over_limit") == 0
+    assert service.count == 1
+
+
 def test_one_source_has_eight_lookups_at_a_time_and_all_have_64(weir, names, port, service):
     names.set(NAME, SERVER, ttl=60)
     for i in range(200):
@@ -506,6 +532,29 @@ def test_a_reload_meanwhile_loses_nobody(weir, names, port, service):
     served(daemon, port, "anything")
     daemon.reload(before)
     served(daemon, port)
+
+
+def test_a_reload_to_names_removes_a_server_that_was_added(weir, names, port, service):
+    """It would take clients that ask for any name."""
+    names.set(NAME, SERVER, ttl=60)
+    names.set("forbidden.example.org", SERVER, ttl=60)
+    after = config(names, port)
+    before = after.replace(f"sni@{port}", f"{SERVER}:{port}").replace("allow-sni = .example.com\n", "")
+    before = before.replace(f"allow-to = {SERVER}\n", "")
+    daemon = weir(before)
+    before = daemon.config
+    said = daemon.ask(f"add server out/b {SERVER}:{port} enabled")
+    assert "registered" in said, said
+    daemon.reload(f"server any = {SERVER}:{port} \n",
+                  f"server any = sni@{port}\nallow-sni = .example.com\nallow-to = {SERVER}\n", words=())
+    assert "out,b," not in daemon.ask("show stat")
+    for count in range(1, 5):
+        refused(daemon, "egress_name", "forbidden.example.org", count)
+    served(daemon, port)
+    said = daemon.ask(f"add server out/b {SERVER}:{port}")
+    assert "no other server" in said, said
+    assert service.count == 1
+    daemon.reload(before)
 
 
 @pytest.mark.parametrize("signals", [1, 2])

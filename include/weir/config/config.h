@@ -371,6 +371,12 @@ static inline bool config_route_has_sni(const struct config_route *r)
 	return r->sni.any || r->sni.none || config_lists_names(&r->sni);
 }
 
+/* Do clients choose the server of this backend by name (sni@)? It is the only one then. */
+static inline bool config_backend_takes_names(const struct config_backend *b)
+{
+	return b->server_count > 0 && b->servers[0].addr.kind == ADDR_SNI;
+}
+
 struct config_frontend {
 	char name[CONFIG_NAME_MAX];
 	struct config_bind *binds;

@@ -9,6 +9,8 @@
 #ifndef WEIR_ENGINE_EGRESS_H
 #define WEIR_ENGINE_EGRESS_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -42,6 +44,7 @@ struct egress_question {
 	struct list link;        /* of the slab, of those asked, of those answered */
 	struct worker *worker;   /* borrows: who asks */
 	struct session *session; /* borrows; the worker's alone: NULL = nobody waits any more */
+	_Atomic bool left;       /* the same for control, which need not answer any more */
 	char name[EGRESS_NAME_MAX];
 	uint16_t family; /* AF_UNSPEC, or only AF_INET or AF_INET6 */
 	uint16_t port;   /* that is going to be connected to */

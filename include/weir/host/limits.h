@@ -20,6 +20,8 @@
 #define LIMITS_RESERVED_FDS 32u
 /* Of the name resolver: its own set, and a UDP and a TCP socket to each of its servers. */
 #define LIMITS_FDS_NAMES (1u + 2u * CONFIG_RESOLVERS_MAX)
+/* The same for names that clients choose, which are looked up apart; and the socket of rtnetlink. */
+#define LIMITS_FDS_EGRESS (1u + 2u * CONFIG_RESOLVERS_MAX)
 /* Per log target: its file or socket, and its thread's eventfd. */
 #define LIMITS_FDS_PER_LOG 2u
 /* Per worker: its epoll set, its ring if it has one, its mailbox and its alarm. */

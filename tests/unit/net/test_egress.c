@@ -183,6 +183,7 @@ static void only_the_public_internet_is_fine(void **state)
 static void allow_to_adds_networks_but_no_disguised_address(void **state)
 {
 	static const char *const all[] = {"0.0.0.0/0", "::/0"};
+	const struct addr_brief ours = ip("64:ff9b::1.1.1.1"), named = ip("64:ff9b::10.0.0.1");
 	static const char *const some[] = {"10.0.0.0/8", "64:ff9b::/96", "::1", "fd00::/8"};
 	static const char *const never[] = {"0.0.0.0", "0.1.2.3", "224.0.0.1", "255.255.255.255", "::",
 					    "::1.2.3.4", "::ffff:10.0.0.1", "64:ff9b:1::1", "2001::1",
@@ -204,6 +205,10 @@ static void allow_to_adds_networks_but_no_disguised_address(void **state)
 	assert_int_equal(judge("64:ff9b::10.0.0.1", narrow), EGRESS_FINE);
 	assert_int_equal(judge("64:ff9b::127.0.0.1", narrow), EGRESS_TRANSLATED);
 	assert_int_equal(judge("64:ff9b::192.168.0.1", narrow), EGRESS_TRANSLATED);
+	/* An address of this machine must be allowed by itself, too. */
+	assert_int_equal(egress_judge(&ours, narrow, EGRESS_ROUTE_OWN), EGRESS_OWN);
+	assert_int_equal(egress_judge(&ours, narrow, EGRESS_ROUTE_FAR), EGRESS_FINE);
+	assert_int_equal(egress_judge(&named, narrow, EGRESS_ROUTE_OWN), EGRESS_FINE);
 	netset_free(wide);
 	netset_free(narrow);
 }
