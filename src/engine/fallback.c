@@ -9,6 +9,7 @@
 
 #include "weir/balance/fallback.h"
 #include "weir/base/check.h"
+#include "persist.h"
 #include "session.h"
 #include "stuck.h"
 #include "worker.h"
@@ -26,7 +27,7 @@ bool fallback_follow(struct session *s)
 	to = backend_serving(from);
 	if (to == from)
 		return backend_roster(from)->count > 0; /* again; if it has none, the links form a circle */
-	if (stuck_has_server(s))
+	if (stuck_has_server(s) || persist_may_go_home(s))
 		return true; /* drained as it is */
 	if (atomic_load_explicit(&to->removed, memory_order_acquire))
 		return true; /* it was unlinked before */

@@ -8,6 +8,7 @@
 #include "persist.h"
 
 #include "weir/balance/backend.h"
+#include "weir/balance/server.h"
 #include "extra.h"
 #include "session.h"
 
@@ -20,4 +21,16 @@ struct server *persist_home(const struct session *s)
 	if (s->back->config->persist != CONFIG_PERSIST_RDP)
 		return NULL;
 	return roster_find_home(backend_roster(s->back->backend), x->home.ip, x->home.port);
+}
+
+/* One that drains has no queue. */
+bool persist_may_go_home(const struct session *s)
+{
+	const struct server *home = persist_home(s);
+	unsigned limit;
+
+	if (home == NULL || atomic_load_explicit(&home->in_roster, memory_order_relaxed))
+		return home != NULL;
+	limit = atomic_load_explicit(&home->limit, memory_order_relaxed);
+	return limit == 0 || (unsigned)atomic_load_explicit(&home->sessions, memory_order_relaxed) < limit;
 }

@@ -8,6 +8,7 @@ import struct
 
 import pytest
 
+from harness.show_stat import NO_SERVER
 from harness.timing import PATIENCE, SCALE, wait_until
 from test_queue import wait_queued
 from test_sniff import accept, call, end_of, read
@@ -180,6 +181,30 @@ def test_a_full_server_that_drains_has_no_queue(weir, peers):
     goes(peers, daemon, at["b"], back, close=False)
     set_state(daemon, "b", "drain")
     spread(peers, daemon, at, back, "ac", others=1)
+
+
+@pytest.mark.smoke
+def test_a_drained_backend_keeps_its_clients_and_its_fallback_gets_the_others(weir, peers):
+    at = {name: peers.listen() for name in "abx"}
+    daemon = weir("[frontend f]\nbind = 127.0.0.1:0\nsniff = rdp\ndefault-backend = farm\n"
+                  "[backend farm]\npersist = rdp\nfallback-backend = spare\n"
+                  f"server a = {at['a'].address}\nserver b = {at['b'].address} maxconn=1\n"
+                  f"[backend spare]\nserver x = {at['x'].address}\n")
+    daemon.expected_alarms = NO_SERVER
+    home = {name: request(token(at[name].address)) for name in "ab"}
+    assert daemon.ask("set server farm/a state drain").strip() == ""
+    assert daemon.ask("set server farm/b weight 0").strip() == ""
+    goes(peers, daemon, at["x"], request())
+    goes(peers, daemon, at["a"], home["a"])
+    first, first_server = goes(peers, daemon, at["b"], home["b"], close=False)
+    # It is full, and has no queue: its next client follows the others.
+    goes(peers, daemon, at["x"], home["b"])
+    first.close()
+    first_server.close()
+    wait_until(lambda: not daemon.sessions(), daemon.sessions)
+    goes(peers, daemon, at["b"], home["b"])
+    assert daemon.ask("set server farm/a state maint").strip() == ""
+    goes(peers, daemon, at["x"], home["a"])
 
 
 def test_after_a_failed_connect_others_are_tried(weir, peers):
