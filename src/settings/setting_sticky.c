@@ -19,6 +19,8 @@ static const char *const words[] = {
 /* What HAProxy and others stick on. */
 static const char *hint_for(const char *text)
 {
+	static const char rdp[] = "write persist = rdp, and sniff = rdp in the frontend: the client's cookie "
+				  "names its server";
 	static const struct {
 		const char *start, *hint;
 	} rows[] = {
@@ -32,8 +34,8 @@ static const char *hint_for(const char *text)
 		{"cookie", "weir does not read HTTP: write sticky = src"},
 		{"hdr", "weir does not read HTTP: write sticky = src"},
 		{"req.cook", "weir does not read HTTP: write sticky = src"},
-		{"rdp_cookie", "weir does not read cookies: write sticky = src"},
-		{"req.rdp_cookie", "weir does not read cookies: write sticky = src"},
+		{"rdp_cookie", rdp},
+		{"req.rdp_cookie", rdp},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)

@@ -364,6 +364,10 @@ static void a_client_is_kept_by_its_address_for_a_while(void **state)
 		       "clients are told apart by their address", NULL);
 	assert_refused("[defaults]\nsticky = cookie\n" GOOD, "'sticky' cannot be 'cookie'",
 		       "does not read HTTP", NULL);
+	assert_refused("[defaults]\nsticky = rdp_cookie(mstshash)\n" GOOD, "'sticky' cannot be",
+		       "write persist = rdp, and sniff = rdp in the frontend", NULL);
+	assert_refused("[defaults]\nsticky = req.rdp_cookie\n" GOOD, "'sticky' cannot be",
+		       "write persist = rdp, and sniff = rdp in the frontend", NULL);
 	assert_refused("[defaults]\nsticky = src,ipmask(24)\n" GOOD, "'sticky' cannot be", "the /64", NULL);
 	assert_refused("[defaults]\nsticky = expire=3s\n" GOOD, "'sticky' cannot be", "write src first",
 		       NULL);
