@@ -4,10 +4,13 @@
  *
  * Prints one line per table and kind of lookup, by one thread and by as many as there are CPUs: of clients
  * that are in it, each of which counts as a use; of clients that are not; and of new clients for whom others
- * leave. No two lookups in a row are neighbours, so that the caches hold what they would under traffic.
+ * leave. No two lookups in a row are neighbours, so that the caches hold what they would under traffic. Then
+ * a full table moves to another size, while one thread looks up clients: how long the move takes, and the
+ * longest lookup.
  */
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -100,22 +103,104 @@ static void run(struct sticky_table *t, uint32_t entries, enum kind kind, unsign
 	       threads * LOOKUPS, (double)(clock_ns() - begin) / LOOKUPS);
 }
 
-int main(void)
+/* ---- moves ---- */
+
+#define MOVED 1000000u
+
+struct watch {
+	struct sticky_table *table;
+	atomic_bool ends;
+	uint64_t lookups;
+	int64_t longest_ns;
+	uint64_t long_ones; /* above LONG_NS */
+};
+
+#define LONG_NS 100000
+
+/* Of the thread, so that what others run on its CPU does not count; a wait for a lock does. */
+static int64_t cpu_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
+}
+
+static void *watch(void *arg)
+{
+	struct watch *w = arg;
+	uint64_t random = 0x9e3779b97f4a7c15u;
+	int64_t before = cpu_ns();
+
+	while (!atomic_load_explicit(&w->ends, memory_order_relaxed)) {
+		struct sticky_key k;
+		int64_t now;
+
+		random ^= random << 13;
+		random ^= random >> 7;
+		random ^= random << 17;
+		k = key_of((random >> 32) % MOVED);
+		(void)sticky_table_use(w->table, &k, 1, EXPIRES_NS);
+		now = cpu_ns();
+		w->longest_ns = now - before > w->longest_ns ? now - before : w->longest_ns;
+		w->long_ones += now - before > LONG_NS;
+		w->lookups++;
+		before = now;
+	}
+	return NULL;
+}
+
+static struct sticky_table *full_table(uint32_t size)
+{
+	struct sticky_table *t = sticky_table_new(size);
+
+	if (t == NULL)
+		abort();
+	for (uint32_t n = 0; n < size; n++) {
+		const struct sticky_key k = key_of(n);
+
+		add(t, &k);
+	}
+	return t;
+}
+
+/* Size 0: for comparison, nothing moves. */
+static void move(uint32_t size)
+{
+	struct watch w = {.table = full_table(MOVED)};
+	struct sticky_table *to = size > 0 ? sticky_table_new(size) : NULL;
+	const int64_t begin = clock_ns();
+	int64_t took;
+	pthread_t id;
+
+	if ((size > 0 && to == NULL) || pthread_create(&id, NULL, watch, &w) != 0)
+		abort();
+	if (to != NULL)
+		sticky_table_move(w.table, to);
+	else
+		(void)usleep(500000);
+	took = clock_ns() - begin;
+	atomic_store(&w.ends, true);
+	(void)pthread_join(id, NULL); /* it cannot fail */
+	printf("move     %8u entries to %8" PRIu32 " %8.1f ms, %8" PRIu64
+	       " lookups meanwhile, longest %6.0f us, %" PRIu64 " longer than %d us\n",
+	       MOVED, size, (double)took / 1e6, w.lookups, (double)w.longest_ns / 1e3, w.long_ones,
+	       LONG_NS / 1000);
+	sticky_table_put(w.table);
+	sticky_table_put(to);
+}
+
+/* With any argument, moves only. */
+int main(int argc, char **argv)
 {
 	static const uint32_t sizes[] = {1000, 100000, 1000000};
 	const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	const unsigned most = cpus > 1 ? (unsigned)(cpus < THREADS_MAX ? cpus : THREADS_MAX) : 1;
 
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		struct sticky_table *t = sticky_table_new(sizes[i]);
+	(void)argv;
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]) && argc == 1; i++) {
+		struct sticky_table *t = full_table(sizes[i]);
 
-		if (t == NULL)
-			abort();
-		for (uint32_t n = 0; n < sizes[i]; n++) {
-			const struct sticky_key k = key_of(n);
-
-			add(t, &k);
-		}
 		for (enum kind kind = KNOWN; kind <= NEW; kind++) {
 			run(t, sizes[i], kind, 1);
 			if (most > 1)
@@ -123,5 +208,9 @@ int main(void)
 		}
 		sticky_table_put(t);
 	}
+	move(0);
+	move(2 * MOVED);
+	move(MOVED / 2);
+	move(MOVED / 100);
 	return 0;
 }

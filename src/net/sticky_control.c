@@ -2,8 +2,9 @@
  *
  * sticky_control.c - tables of clients as control sees them: read, cleared, aged, moved.
  *
- * Walks a part a batch at a time, so that a worker waits for its lock for a moment only; a move, which
- * happens when the size is changed, locks each part once for as long as it takes. Control thread.
+ * Walks a part a batch at a time, so that a worker waits for its lock for a moment only. A move, which
+ * happens when the size is changed, merges the orders of use of all parts, and workers that look for a client
+ * meanwhile take its entry along (sticky_lock_place()). Control thread.
  */
 #include "sticky_parts.h"
 
@@ -11,6 +12,11 @@
 #define AGE_BATCH 64
 /* The most that is looked at. */
 #define READ_BATCH 256u
+/* The most that is moved under one lock; each may be the first on a page. */
+#define MOVE_BATCH 16
+#define PAGE_BYTES 4096
+/* No entry expires then. */
+#define NOTHING INT64_MIN
 
 /* ---- control ---- */
 
@@ -123,31 +129,132 @@ bool sticky_table_find(struct sticky_table *t, const struct sticky_key *k, struc
 
 /* ---- moving ---- */
 
-/* Behind all others in the order of use: those that came before it were used later. */
-static void move_one(struct sticky_table *to, const struct sticky_entry *e)
+static void touch_pages(void *memory, size_t bytes)
 {
-	const struct sticky_key k = sticky_key_of_entry(e);
-	const struct sticky_place at = sticky_lock_place(to, &k);
-	uint32_t *chain = sticky_chain_of(at.table, at.part, at.hash);
+	volatile char *at = memory;
 
-	if (sticky_find(at.part, chain, &k) == 0 && sticky_used_of(at.part) < at.part->room)
-		sticky_add(at.part, chain, e, sticky_oldest(at.part));
-	spinlock_unlock(&at.part->lock);
+	for (size_t i = 0; i < bytes; i += PAGE_BYTES)
+		at[i] = 0;
 }
 
+/* The kernel gives pages, huge ones too, now, when nobody waits, not under a lock. Nobody else has the table,
+ * and all of it is 0. */
+static void prepare_pages(struct sticky_table *t, uint32_t entries)
+{
+	const uint32_t each = entries / sticky_table_parts(t);
+
+	for (unsigned i = 0; i < sticky_table_parts(t); i++) {
+		const struct sticky_part *p = &t->parts[i];
+
+		check(p->touched == 0);
+		touch_pages(p->entries, (each < p->room ? each : p->room) * sizeof(*p->entries));
+		touch_pages(p->chains, sizeof(*p->chains) << t->chain_bits);
+	}
+}
+
+/* When the entry of the part that was used last expires; NOTHING = the part is empty. */
+static int64_t newest_of(const struct sticky_part *p)
+{
+	const uint32_t n = p->entries[0].older;
+
+	return n != 0 ? p->entries[n].expires_ns : NOTHING;
+}
+
+/* From now on, clients of this part belong to `to`, and take their entries along. */
+static int64_t open_part(struct sticky_part *p, struct sticky_table *to)
+{
+	int64_t newest;
+
+	spinlock_lock(&p->lock);
+	check(p->to == NULL);
+	p->to = to;
+	newest = newest_of(p);
+	spinlock_unlock(&p->lock);
+	return newest;
+}
+
+/* Behind all others in the order of use: those that came before it were used later. False: there was no
+ * room. */
+static bool move_newest(struct sticky_part *p, struct sticky_table *to)
+{
+	const struct sticky_entry *e = &p->entries[p->entries[0].older];
+	const struct sticky_key k = sticky_key_of_entry(e);
+	const struct sticky_place at = sticky_lock_here(to, &k);
+	const bool fits = sticky_used_of(at.part) < at.part->room;
+
+	check(at.part->to == NULL);
+	if (fits)
+		sticky_carry(p, p->entries[0].older, &at, sticky_oldest(at.part));
+	else
+		sticky_leave(p, p->entries[0].older);
+	spinlock_unlock(&at.part->lock);
+	return fits;
+}
+
+/* Moves what was used last of this part, as far as no other part has anything that was used after it. Sets
+ * `*newest` as newest_of(). False: for some there was no room. */
+static bool move_batch(struct sticky_part *p, struct sticky_table *to, int64_t others, int64_t *newest)
+{
+	bool fit = true;
+
+	spinlock_lock(&p->lock);
+	*newest = newest_of(p);
+	for (int i = 0; i < MOVE_BATCH && *newest != NOTHING && *newest >= others; i++) {
+		fit = move_newest(p, to) && fit;
+		*newest = newest_of(p);
+	}
+	spinlock_unlock(&p->lock);
+	return fit;
+}
+
+/* What is still in it is not found any more. */
+static void close_part(struct sticky_part *p)
+{
+	spinlock_lock(&p->lock);
+	sticky_forget(p);
+	spinlock_unlock(&p->lock);
+}
+
+/* The part with the newest entry, and when the newest one of all others expires. */
+static unsigned newest_part(const int64_t *newest, unsigned parts, int64_t *others)
+{
+	unsigned best = 0;
+
+	*others = NOTHING;
+	for (unsigned i = 1; i < parts; i++) {
+		const int64_t less = newest[i] > newest[best] ? newest[best] : newest[i];
+
+		if (newest[i] > newest[best])
+			best = i;
+		if (less > *others)
+			*others = less;
+	}
+	return best;
+}
+
+/* `newest` may be behind: workers take entries out of a part, and put none into it, so that its newest is
+ * not newer than that. */
 void sticky_table_move(struct sticky_table *t, struct sticky_table *to)
 {
+	const unsigned parts = sticky_table_parts(t);
+	int64_t newest[STICKY_PARTS_MAX];
+	bool full = false;
+
 	check(to != t);
 	check(t->to == NULL);
+	prepare_pages(to, sticky_table_used(t));
 	t->to = sticky_table_hold(to);
-	for (unsigned i = 0; i < sticky_table_parts(t); i++) {
-		struct sticky_part *p = &t->parts[i];
+	for (unsigned i = 0; i < parts; i++)
+		newest[i] = open_part(&t->parts[i], to);
+	while (!full) {
+		int64_t others;
+		const unsigned i = newest_part(newest, parts, &others);
 
-		spinlock_lock(&p->lock);
-		check(p->to == NULL);
-		for (uint32_t n = p->entries[0].older; n != 0; n = p->entries[n].older)
-			move_one(to, &p->entries[n]);
-		p->to = to;
-		spinlock_unlock(&p->lock);
+		if (newest[i] == NOTHING)
+			return;
+		if (!move_batch(&t->parts[i], to, others, &newest[i]))
+			full = sticky_table_used(to) == to->size;
 	}
+	for (unsigned i = 0; i < parts; i++)
+		close_part(&t->parts[i]);
 }

@@ -36,7 +36,7 @@ struct sticky_part {
 	uint32_t free;		 /* the first of those that were and are not */
 	uint32_t *chains;	 /* borrows from the table */
 	struct sticky_entry *entries;	 /* borrows; with the head, room + 1 */
-	struct sticky_table *to; /* borrows from the table: where its entries are; NULL = here */
+	struct sticky_table *to; /* borrows from the table: where its entries go, and new ones; NULL = here */
 	atomic_uint used;	 /* written under the lock */
 };
 
@@ -48,7 +48,7 @@ struct sticky_table {
 	unsigned part_bits;
 	unsigned chain_bits; /* of each part */
 	void *memory;	     /* owns: chains and entries of all parts */
-	struct sticky_table *to; /* holds: where its entries have gone; NULL = they are here */
+	struct sticky_table *to; /* holds: where its entries go, or have gone; NULL = they are here */
 };
 
 /* The part that a client belongs to, locked, with its hash; in the table that has its entries now. */
@@ -58,14 +58,24 @@ struct sticky_place {
 	uint64_t hash;
 };
 
-/* Locks the part. */
+/* Locks the part where the entry of `k` is, or is to be. */
 struct sticky_place sticky_lock_place(struct sticky_table *t, const struct sticky_key *k);
+/* Locks the part in this table, even if its entries have gone. */
+struct sticky_place sticky_lock_here(struct sticky_table *t, const struct sticky_key *k);
 /* The head of the client's chain. */
 uint32_t *sticky_chain_of(const struct sticky_table *t, const struct sticky_part *p, uint64_t hash);
 /* The entry of `k` in its chain, expired or not; 0 = none. */
 uint32_t sticky_find(const struct sticky_part *p, const uint32_t *chain, const struct sticky_key *k);
 /* Adds an entry behind `at` in the order of use: 0 = as the one that was used last. There must be room. */
 void sticky_add(struct sticky_part *p, uint32_t *chain, const struct sticky_entry *content, uint32_t at);
+/* An entry of a part whose entries go elsewhere is not here any more. It stays in its chain, where no other
+ * takes its place. */
+void sticky_leave(struct sticky_part *p, uint32_t n);
+/* The same, and it is at that place, locked too, behind `at` in the order of use, unless the client has one
+ * there. There must be room. */
+void sticky_carry(struct sticky_part *p, uint32_t n, const struct sticky_place *to, uint32_t at);
+/* All entries of such a part have gone. */
+void sticky_forget(struct sticky_part *p);
 /* Removes an entry. */
 void sticky_drop(const struct sticky_table *t, struct sticky_part *p, uint32_t n);
 /* Removes entries that have expired, those that were not used for longest first: at most `max`. Returns how

@@ -285,20 +285,77 @@ static void touch(struct sticky_part *p, uint32_t n, int64_t expires_ns)
 	order_in(p, n, 0);
 }
 
+/* ---- entries that go to another table; under the locks of both parts ---- */
+
+void sticky_leave(struct sticky_part *p, uint32_t n)
+{
+	check(p->to != NULL);
+	check(n != 0);
+	order_out(p, n);
+	p->entries[n].family = 0;
+	set_used(p, sticky_used_of(p) - 1);
+}
+
+void sticky_carry(struct sticky_part *p, uint32_t n, const struct sticky_place *to, uint32_t at)
+{
+	const struct sticky_key k = sticky_key_of_entry(&p->entries[n]);
+	uint32_t *chain = sticky_chain_of(to->table, to->part, to->hash);
+
+	if (sticky_find(to->part, chain, &k) == 0)
+		sticky_add(to->part, chain, &p->entries[n], at);
+	sticky_leave(p, n);
+}
+
+void sticky_forget(struct sticky_part *p)
+{
+	check(p->to != NULL);
+	p->entries[0].newer = 0;
+	p->entries[0].older = 0;
+	p->touched = 0;
+	p->free = 0;
+	set_used(p, 0);
+}
+
+/* A client has come before the move has got to its entry: there it is the one used last. */
+static void fetch(const struct sticky_place *from, uint32_t n, const struct sticky_place *to)
+{
+	check(to->part->to == NULL);
+	if (sticky_used_of(to->part) == to->part->room)
+		sticky_drop(to->table, to->part, sticky_oldest(to->part));
+	sticky_carry(from->part, n, to, 0);
+}
+
 /* ---- locking ---- */
 
+struct sticky_place sticky_lock_here(struct sticky_table *t, const struct sticky_key *k)
+{
+	const uint64_t hash = hash_of(t, k);
+	struct sticky_part *p = &t->parts[part_of(t, hash)];
+
+	spinlock_lock(&p->lock);
+	return (struct sticky_place){t, p, hash};
+}
+
+/* The older table's lock is taken first, always. */
 struct sticky_place sticky_lock_place(struct sticky_table *t, const struct sticky_key *k)
 {
 	for (;;) {
-		const uint64_t hash = hash_of(t, k);
-		struct sticky_part *p = &t->parts[part_of(t, hash)];
-		struct sticky_table *to;
+		const struct sticky_place here = sticky_lock_here(t, k);
+		struct sticky_table *to = here.part->to;
+		uint32_t n = 0;
 
-		spinlock_lock(&p->lock);
-		to = p->to;
 		if (likely(to == NULL))
-			return (struct sticky_place){t, p, hash};
-		spinlock_unlock(&p->lock);
+			return here;
+		if (sticky_used_of(here.part) > 0)
+			n = sticky_find(here.part, sticky_chain_of(t, here.part, here.hash), k);
+		if (n != 0) {
+			const struct sticky_place there = sticky_lock_here(to, k);
+
+			fetch(&here, n, &there);
+			spinlock_unlock(&here.part->lock);
+			return there;
+		}
+		spinlock_unlock(&here.part->lock);
 		t = to;
 	}
 }

@@ -85,8 +85,10 @@ size_t sticky_table_read(struct sticky_table *t, unsigned part, uint32_t *next, 
 /* Copies the entry of `k`; false if there is none. */
 bool sticky_table_find(struct sticky_table *t, const struct sticky_key *k, struct sticky_row *row);
 
-/* Moves all entries to `to`, which is new, as far as they fit, the one used last first. From then on, whoever
- * still has `t` finds those of `to`, which `t` holds. Control thread. */
+/* Moves all entries to `to`, which is new, as far as they fit, the one used last first: their order of use
+ * stays, also across parts, if all were to expire the same time after their last use. Meanwhile and from then
+ * on, whoever still has `t` finds those of `to`, which `t` holds; to look at a client during the move counts
+ * as a use. Nobody has `to` before it returns. Locks a part for a few entries at a time. Control thread. */
 void sticky_table_move(struct sticky_table *t, struct sticky_table *to);
 
 #endif

@@ -5,6 +5,7 @@
  */
 #include <arpa/inet.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -270,6 +271,117 @@ static void a_move_keeps_the_order(void **state)
 	sticky_table_put(to);
 }
 
+/* ---- large tables: when a client was used last is when its entry expires ---- */
+
+#define MANY 100000u
+
+/* A third of the clients come once more, the last ones first. Returns the time of the last use. */
+static int64_t fill(struct sticky_table *t, uint32_t clients)
+{
+	int64_t now = 0;
+
+	for (uint32_t n = 0; n < clients; n++) {
+		const struct sticky_key k = nth(n);
+		const struct sticky_change c = {.to = n + 1, .expires_ns = ++now};
+		bool evicted;
+
+		(void)sticky_table_set(t, &k, &c, &evicted);
+	}
+	for (uint32_t n = clients / 3 * 3; n > 0; n -= 3) {
+		const struct sticky_key k = nth(n - 1);
+
+		(void)sticky_table_use(t, &k, 0, ++now);
+	}
+	return now;
+}
+
+static int by_use(const void *a, const void *b)
+{
+	const struct sticky_row *x = a, *y = b;
+
+	return (x->expires_ns > y->expires_ns) - (x->expires_ns < y->expires_ns);
+}
+
+/* All entries in the order of their last use; the caller frees them. */
+static struct sticky_row *rows_of(struct sticky_table *t, size_t *count)
+{
+	struct sticky_row *rows = calloc(sticky_table_used(t) + 1, sizeof(*rows));
+
+	assert_non_null(rows);
+	*count = 0;
+	for (unsigned part = 0; part < sticky_table_parts(t); part++)
+		for (uint32_t next = 1; next != 0;)
+			*count += sticky_table_read(t, part, &next, rows + *count, 256);
+	assert_int_equal(*count, sticky_table_used(t));
+	qsort(rows, *count, sizeof(*rows), by_use);
+	return rows;
+}
+
+static void of_many_a_smaller_table_keeps_those_used_last(void **state)
+{
+	struct sticky_table *t = sticky_table_new(MANY), *to = sticky_table_new(MANY / 10);
+	const int64_t now = fill(t, MANY);
+	struct sticky_row *before, *had, *has;
+	int64_t oldest_left[64];
+	size_t before_count, had_count, has_count, missing = 0;
+
+	(void)state;
+	before = rows_of(t, &before_count);
+	sticky_table_move(t, to);
+	had = rows_of(to, &had_count);
+	assert_int_equal(had_count, MANY / 10);
+	/* By chance a part may be full before the others: not by so much. */
+	for (uint32_t i = 1; i <= MANY / 10 * 8 / 10; i++)
+		missing += !sticky_table_find(to, &before[before_count - i].key, &(struct sticky_row){0});
+	assert_int_equal(missing, 0);
+	/* Those that are left out do not come back by the old table. */
+	assert_int_equal(sticky_table_use(t, &before[0].key, 0, FOREVER), 0);
+	assert_int_equal(sticky_table_look(t, &before[before_count / 2].key, 0), 0);
+	assert_int_equal(sticky_table_used(to), had_count);
+	for (uint32_t n = 0; n < 2000; n++) {
+		const struct sticky_key k = nth(MANY + n);
+		const struct sticky_change c = {.to = 1, .expires_ns = now + 1 + n};
+		bool evicted;
+
+		(void)sticky_table_set(to, &k, &c, &evicted);
+		assert_true(evicted);
+	}
+	has = rows_of(to, &has_count);
+	assert_int_equal(has_count, had_count);
+	for (size_t i = has_count; i > 0; i--)
+		oldest_left[has[i - 1].part] = has[i - 1].expires_ns;
+	for (size_t i = 0; i < had_count; i++)
+		if (!sticky_table_find(to, &had[i].key, &(struct sticky_row){0}))
+			assert_true(had[i].expires_ns < oldest_left[had[i].part]);
+	free(before);
+	free(had);
+	free(has);
+	sticky_table_put(t);
+	sticky_table_put(to);
+}
+
+static void of_many_a_larger_table_keeps_the_order(void **state)
+{
+	struct sticky_table *t = sticky_table_new(MANY), *to = sticky_table_new(2 * MANY);
+	const int64_t now = fill(t, MANY / 2);
+	struct sticky_row *rows;
+	size_t count, gone = 0;
+
+	(void)state;
+	sticky_table_move(t, to);
+	rows = rows_of(to, &count);
+	assert_int_equal(count, MANY / 2);
+	for (int64_t at = 0; at < now; at += now / 20) {
+		sticky_table_age(to, at);
+		while (gone < count && rows[gone].expires_ns <= at)
+			gone++;
+		assert_int_equal(sticky_table_used(to), count - gone);
+	}
+	free(rows);
+	sticky_table_put(t);
+	sticky_table_put(to);
+}
+
 /* ---- threads ---- */
 
 #define THREADS 4
@@ -339,6 +451,88 @@ static void a_client_has_one_server_under_threads_and_moves(void **state)
 	pthread_barrier_destroy(&s.start);
 }
 
+#define CROWD_TABLES 6
+
+struct crowd {
+	struct sticky_table *table;
+	uint32_t clients;
+	bool may_leave; /* there are more clients than some table takes */
+	atomic_bool ends;
+	atomic_uint rounds;
+};
+
+/* A client has its server all the time, or none. */
+static void *come_back(void *arg)
+{
+	struct crowd *w = arg;
+
+	do {
+		for (uint32_t n = 0; n < w->clients; n++) {
+			const struct sticky_key k = nth(n);
+			const uint64_t server = n % 5 == 0 ? sticky_table_use(w->table, &k, 0, FOREVER)
+							   : sticky_table_look(w->table, &k, 0);
+
+			if (server != n + 1 && !(w->may_leave && server == 0))
+				return (void *)"a client has lost its server";
+		}
+		atomic_fetch_add(&w->rounds, 1);
+	} while (!atomic_load(&w->ends));
+	return NULL;
+}
+
+/* Through tables of these sizes, of which the last one remains. */
+static void move_a_crowd(struct crowd *w, const uint32_t *sizes, size_t count)
+{
+	struct sticky_table *tables[CROWD_TABLES] = {sticky_table_new(sizes[0])};
+	pthread_t t[THREADS];
+	void *error;
+
+	assert_true(count <= CROWD_TABLES);
+	w->table = tables[0];
+	(void)fill(w->table, w->clients);
+	for (int i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&t[i], NULL, come_back, w), 0);
+	while (atomic_load(&w->rounds) == 0)
+		(void)sched_yield();
+	for (size_t i = 1; i < count; i++) {
+		tables[i] = sticky_table_new(sizes[i]);
+		assert_non_null(tables[i]);
+		sticky_table_move(tables[i - 1], tables[i]);
+	}
+	atomic_store(&w->ends, true);
+	for (int i = 0; i < THREADS; i++) {
+		assert_int_equal(pthread_join(t[i], &error), 0);
+		if (error != NULL)
+			fail_msg("%s", (const char *)error);
+	}
+	assert_true(sticky_table_used(tables[count - 1]) <= sizes[count - 1]);
+	if (!w->may_leave)
+		assert_int_equal(sticky_table_used(tables[count - 1]), w->clients);
+	for (size_t i = 0; i < count; i++)
+		sticky_table_put(tables[i]);
+}
+
+static void who_comes_while_the_table_moves_is_known(void **state)
+{
+	static const uint32_t sizes[] = {60000, 200000, 40000, 2000000, 50000, 100000};
+	struct crowd w = {.clients = 20000};
+
+	(void)state;
+	move_a_crowd(&w, sizes, sizeof(sizes) / sizeof(sizes[0]));
+}
+
+static void who_comes_while_a_smaller_table_fills_up_takes_a_place(void **state)
+{
+	static const uint32_t sizes[] = {60000, 19000, 60000, 15000, 3000, 100};
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		struct crowd w = {.clients = 20000, .may_leave = true};
+
+		move_a_crowd(&w, sizes, sizeof(sizes) / sizeof(sizes[0]));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -350,7 +544,11 @@ int main(void)
 		cmocka_unit_test(an_administrator_reads_and_clears),
 		cmocka_unit_test(a_move_keeps_those_who_were_used_last),
 		cmocka_unit_test(a_move_keeps_the_order),
+		cmocka_unit_test(of_many_a_smaller_table_keeps_those_used_last),
+		cmocka_unit_test(of_many_a_larger_table_keeps_the_order),
 		cmocka_unit_test(a_client_has_one_server_under_threads_and_moves),
+		cmocka_unit_test(who_comes_while_the_table_moves_is_known),
+		cmocka_unit_test(who_comes_while_a_smaller_table_fills_up_takes_a_place),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
