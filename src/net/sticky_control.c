@@ -56,13 +56,14 @@ void sticky_table_age(struct sticky_table *t, int64_t now_ns)
 {
 	for (unsigned i = 0; i < sticky_table_parts(t); i++) {
 		struct sticky_part *p = &t->parts[i];
-		int batch;
+		int batch, aged = 0;
 
 		do {
 			spinlock_lock(&p->lock);
 			batch = sticky_drop_expired(t, p, now_ns, AGE_BATCH);
 			spinlock_unlock(&p->lock);
-		} while (batch == AGE_BATCH);
+			aged += batch;
+		} while (batch == AGE_BATCH && aged < STICKY_AGED_MAX);
 	}
 }
 

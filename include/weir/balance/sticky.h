@@ -43,7 +43,8 @@ void backend_sticky_commit(struct backend *b);
 /* That memory is not needed. */
 void backend_sticky_undo(struct backend *b);
 
-/* How many clients have a server by now; 0 without a table. What has expired is removed. */
+/* How many clients have a server by now; 0 without a table. What has expired is removed first, as far as
+ * sticky_table_age() does at once. */
 uint32_t backend_sticky_used(struct backend *b, int64_t now_ns);
 
 /* How many places a roster needs for so many servers. */

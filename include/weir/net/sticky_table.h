@@ -19,6 +19,7 @@
 #include "weir/net/addr.h"
 
 #define STICKY_SIZE_MAX (1u << 24)
+#define STICKY_AGED_MAX 4096
 
 struct sticky_table; /* opaque */
 
@@ -71,7 +72,7 @@ uint64_t sticky_table_set(struct sticky_table *t, const struct sticky_key *k, co
 
 /* Removes the entry of `k`, NULL = all entries. Returns how many were removed. */
 uint32_t sticky_table_clear(struct sticky_table *t, const struct sticky_key *k);
-/* Removes what has expired. */
+/* Removes what has expired, at most STICKY_AGED_MAX entries of a part: the next call goes on. */
 void sticky_table_age(struct sticky_table *t, int64_t now_ns);
 /* Entries, those that have expired and were not removed yet included. */
 uint32_t sticky_table_used(const struct sticky_table *t);

@@ -382,6 +382,28 @@ static void of_many_a_larger_table_keeps_the_order(void **state)
 	sticky_table_put(to);
 }
 
+/* Each scrape ages every table; after a quiet night all of a large one has expired. */
+static void of_many_that_have_expired_a_call_removes_some(void **state)
+{
+	struct sticky_table *t = sticky_table_new(5 * MANY);
+	const unsigned parts = sticky_table_parts(t);
+	const int64_t now = fill(t, 4 * MANY);
+	uint32_t calls = 0;
+
+	(void)state;
+	assert_int_equal(sticky_table_used(t), 4 * MANY);
+	do {
+		const uint32_t before = sticky_table_used(t);
+
+		sticky_table_age(t, now);
+		assert_true(sticky_table_used(t) < before);
+		assert_true(before - sticky_table_used(t) <= STICKY_AGED_MAX * parts);
+		calls++;
+	} while (sticky_table_used(t) > 0);
+	assert_int_equal(calls, 4 * MANY / parts / STICKY_AGED_MAX + 1);
+	sticky_table_put(t);
+}
+
 /* ---- threads ---- */
 
 #define THREADS 4
@@ -546,6 +568,7 @@ int main(void)
 		cmocka_unit_test(a_move_keeps_the_order),
 		cmocka_unit_test(of_many_a_smaller_table_keeps_those_used_last),
 		cmocka_unit_test(of_many_a_larger_table_keeps_the_order),
+		cmocka_unit_test(of_many_that_have_expired_a_call_removes_some),
 		cmocka_unit_test(a_client_has_one_server_under_threads_and_moves),
 		cmocka_unit_test(who_comes_while_the_table_moves_is_known),
 		cmocka_unit_test(who_comes_while_a_smaller_table_fills_up_takes_a_place),
