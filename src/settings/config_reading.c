@@ -11,6 +11,7 @@
 #include "weir/base/check.h"
 #include "weir/config/bind_range.h"
 #include "weir/config/reader.h"
+#include "weir/config/sticky_size.h"
 #include "build.h"
 #include "load.h"
 
@@ -110,6 +111,7 @@ static void add_costs(struct json *j, const void *arg)
 
 	bind_json_ranges(r->config, r->workers, j);
 	config_json_rate_memory(r->config, j);
+	config_json_sticky(r->config, j);
 }
 
 void config_reading_print(struct config_reading *r, FILE *out, enum config_style style)

@@ -83,13 +83,14 @@ def test_check_as_json_shows_every_message_to_stdout(tmp_path, good):
     assert (got.returncode, got.stderr) == (0, "")
     assert json.loads(got.stdout) == {
         "file": str(good), "ok": True, "errors": 0, "warnings": 0, "frontends": 1, "backends": 1,
-        "servers": 1, "includes": 0, "ranges": [], "source_rates": [], "messages": []}
+        "servers": 1, "includes": 0, "ranges": [], "source_rates": [], "sticky_tables": [],
+        "messages": []}
 
 
 def test_check_as_json_has_what_lines_cost(tmp_path):
     path = tmp_path / "costs.ini"
     path.write_text("[global]\nthreads = 2\n[listen ftp]\nbind = 127.0.0.1:20000-20999\nbind = :2121\n"
-                    "server a = 127.0.0.1:*\nrate-limit-per-source = 5/1s\n" + GOOD)
+                    "server a = 127.0.0.1:*\nrate-limit-per-source = 5/1s\nsticky = src size=100k\n" + GOOD)
     said = json.loads(run("check", "--json", path).stdout)
     each = 2304 + 2 * 256, 3840 + 2 * 256
     assert said["ranges"] == [{
@@ -99,9 +100,14 @@ def test_check_as_json_has_what_lines_cost(tmp_path):
     assert 2_000_000 < rate.pop("memory_bytes") < 3 * 2**20
     assert rate == {"frontend": "ftp", "file": str(path), "line": 3, "sources": 100_000}
     assert said["source_rates"] == []
+    table = said["sticky_tables"].pop()
+    assert 4_000_000 < table.pop("memory_bytes") < 5_000_000
+    assert table == {"backend": "ftp", "file": str(path), "line": 3, "clients": 100 * 1024}
+    assert said["sticky_tables"] == []
     # A file that is refused has none of it.
     path.write_text("[listen ftp]\nbind = 127.0.0.1:20000-20999\n")
-    assert not {"ranges", "source_rates"} & set(json.loads(run("check", "--json", path).stdout))
+    said = json.loads(run("check", "--json", path).stdout)
+    assert not {"ranges", "source_rates", "sticky_tables"} & set(said)
 
 
 def test_an_include_that_is_no_file_is_refused_at_once(tmp_path):

@@ -11,7 +11,11 @@
 
 #include "weir/config/config.h"
 
+struct json;
+
 /* Prints a line for each backend with `sticky`: how much memory its table takes once it is full. */
 void config_print_sticky(const struct config *c, const char *prefix, FILE *out);
+/* The same as objects in an array of `j`, "sticky_tables". */
+void config_json_sticky(const struct config *c, struct json *j);
 
 #endif
