@@ -75,6 +75,8 @@ void session_fields_put(const struct session_facts *f, const struct fields *to)
 		fields_put(to, "unique_id", unique_id_word(f->unique_id, f->unique_id_len, id));
 	if (f->has_sni)
 		fields_put(to, "sni", f->sni_len > 0 ? server_name_word(f->sni, f->sni_len, name) : "-");
+	if (config_proto_word(f->proto) != NULL)
+		fields_put(to, "sniffed", config_proto_word(f->proto));
 }
 
 /* ---- HAProxy's fields ---- */

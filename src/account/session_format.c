@@ -136,6 +136,13 @@ static void put_sni(struct text *t, const struct line *l)
 	put_word(t, l->r.sni_len > 0 ? server_name_word(name, l->r.sni_len, word) : "-");
 }
 
+static void put_sniffed(struct text *t, const struct line *l)
+{
+	const char *word = config_proto_word(l->r.proto);
+
+	put_word(t, word != NULL ? word : "-");
+}
+
 static void put_sample(struct text *t, const struct line *l)
 {
 	text_printf(t, "%u", l->r.sample > 1 ? l->r.sample : 1);
@@ -252,6 +259,7 @@ static const struct value values[LOG_NAMES] = {
 	[LOG_NAME_UNIQUE_ID] = PUT(put_unique_id),
 	[LOG_NAME_SAMPLE] = PUT(put_sample),
 	[LOG_NAME_SNI] = PUT(put_sni),
+	[LOG_NAME_SNIFFED] = PUT(put_sniffed),
 	[LOG_NAME_HA_CLIENT_IP] = PUT(put_client_ip),
 	[LOG_NAME_HA_CLIENT_PORT] = PUT(put_client_port),
 	[LOG_NAME_HA_DATE] = PUT(put_date),

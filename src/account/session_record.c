@@ -65,8 +65,11 @@ static const char *rest_text(const struct session_record *r, char buf[static RES
 		n += snprintf(buf + n, REST_TEXT_MAX - (size_t)n, " unique_id=%s",
 			      unique_id_word(r->tail, r->unique_id_len, id)); /* always fits */
 	if (r->has_sni)
-		(void)snprintf(buf + n, REST_TEXT_MAX - (size_t)n, " sni=\"%s\"",
-			       server_name_word(r->tail + r->unique_id_len, r->sni_len, name)); /* likewise */
+		n += snprintf(buf + n, REST_TEXT_MAX - (size_t)n, " sni=\"%s\"",
+			      server_name_word(r->tail + r->unique_id_len, r->sni_len, name)); /* likewise */
+	if (config_proto_word(r->proto) != NULL)
+		(void)snprintf(buf + n, REST_TEXT_MAX - (size_t)n, " sniffed=%s",
+			       config_proto_word(r->proto)); /* likewise */
 	return buf;
 }
 
@@ -159,6 +162,8 @@ static size_t format_end_json(const struct session_record *r, char *out, size_t 
 		log_fields_text(&f, "unique_id", unique_id_word(r->tail, r->unique_id_len, word));
 	if (r->has_sni)
 		log_fields_text(&f, "sni", server_name_word(r->tail + r->unique_id_len, r->sni_len, name));
+	if (config_proto_word(r->proto) != NULL)
+		log_fields_text(&f, "sniffed", config_proto_word(r->proto));
 	return f.text.len;
 }
 

@@ -68,6 +68,7 @@ struct session_extra {
 	};
 	struct opening_reader opening;
 	struct rdp_cookie home;  /* where it wants to come back to: persist.c; port 0 = nowhere */
+	uint8_t proto;           /* enum config_proto: what the client speaks; 0 = not known, or silent */
 	bool sniffed_late;       /* the timeout is over: what has arrived must do */
 	struct session_name name;
 	/* proxy_preface.c, greeting.c */

@@ -193,6 +193,7 @@ void record_session_end(const struct session *s)
 	r.is_server_late = s->server_late;
 	r.reason = s->reason;
 	r.state = s->log_state;
+	r.proto = s->extra != NULL ? s->extra->proto : 0;
 	if (s->extra != NULL && s->extra->unique_id_len > 0) {
 		r.unique_id_len = s->extra->unique_id_len;
 		memcpy(r.tail, s->extra->unique_id, r.unique_id_len);
@@ -242,6 +243,7 @@ void record_take(const struct session *s, struct session_facts *out)
 		memcpy(out->unique_id, x->unique_id, out->unique_id_len);
 	out->has_sni = x != NULL && (x->name.from_hello || x->name.len > 0);
 	out->sni_len = x != NULL ? x->name.len : 0;
+	out->proto = x != NULL ? x->proto : 0;
 	if (out->sni_len > 0)
 		memcpy(out->sni, session_name_text(&x->name), out->sni_len);
 }

@@ -40,6 +40,7 @@ static enum preface_step refuse(struct session *s, enum close_reason why)
 /* `hello` is NULL for what is not TLS; `proto` is one of enum config_proto, 0 of a silent client. */
 static enum preface_step decide(struct session *s, const struct client_hello *hello, unsigned proto)
 {
+	s->extra->proto = (uint8_t)proto;
 	if (hello == NULL && sniff_config(s)->required)
 		return refuse(s, CLOSE_SNIFF_NOT_TLS);
 	if (hello != NULL && !session_name_take_hello(s, hello))
@@ -86,10 +87,11 @@ static enum preface_step look_at_hello(struct session *s, const uint8_t *bytes, 
 	return look_at_text(s, bytes, len, over);
 }
 
-/* `is_rdp`: a request came. */
-static enum preface_step decide_rdp(struct session *s, bool is_rdp)
+/* `proto` is RDP if a request came, otherwise as above. */
+static enum preface_step decide_rdp(struct session *s, unsigned proto)
 {
-	if (!is_rdp && sniff_config(s)->required)
+	s->extra->proto = (uint8_t)proto;
+	if (proto != CONFIG_PROTO_RDP && sniff_config(s)->required)
 		return refuse(s, CLOSE_SNIFF_NOT_RDP);
 	return admission_choose_backend(s, NULL, 0) ? PREFACE_WHOLE : PREFACE_CLOSED;
 }
@@ -101,22 +103,24 @@ static enum preface_step look_at_rdp(struct session *s, const uint8_t *bytes, si
 	(void)used; /* all of it goes on to the server */
 	switch (rdp_request_read(&s->extra->rdp, bytes, len, &s->extra->home)) {
 	case RDP_REQUEST_MORE:
-		return over ? decide_rdp(s, false) : PREFACE_MORE;
+		return over ? decide_rdp(s, CONFIG_PROTO_OTHER) : PREFACE_MORE;
 	case RDP_REQUEST_COOKIE:
 	case RDP_REQUEST_PLAIN:
-		return decide_rdp(s, true);
+		return decide_rdp(s, CONFIG_PROTO_RDP);
 	case RDP_REQUEST_NOT:
 		break;
 	}
-	return decide_rdp(s, false);
+	return decide_rdp(s, CONFIG_PROTO_OTHER);
 }
 
 /* Nothing more comes that would complete it. */
 static enum preface_step decide_incomplete(struct session *s)
 {
+	const unsigned proto = s->extra->head != NULL ? CONFIG_PROTO_OTHER : 0;
+
 	if (sniff_config(s)->kind == CONFIG_SNIFF_RDP)
-		return decide_rdp(s, false);
-	return decide(s, NULL, s->extra->head != NULL ? CONFIG_PROTO_OTHER : 0);
+		return decide_rdp(s, proto);
+	return decide(s, NULL, proto);
 }
 
 /* The client has ended its side, or its read was cancelled by sniff_late(): what it has sent must do. One

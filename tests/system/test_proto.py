@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Danger: a client of a port of several protocols reaches servers of another, loses bytes, or hangs."""
 
+import json
+import pathlib
+
 import pytest
 
 from harness.hello import hello
+from harness.timing import wait_until
+from test_rdp import request as rdp_request
 from test_sniff import accept, call, end_of, read
 
 HTTP = b"GET /x HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -44,6 +49,46 @@ def test_each_protocol_goes_to_its_backend(weir, peers, pieces):
             client.sendall(sent[n:n + step])
         reaches(peers, client, at[name], sent)
     assert daemon.info()["connects"] == 8
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("sent,sniff,word", ((HTTP, "auto", "http"), (SSH, "auto", "ssh"),
+                                             (hello(None), "auto", "tls"), (b"\x00", "auto", "other"),
+                                             (hello(None), "tls", "tls"), (SSH, "tls", "other"),
+                                             (rdp_request(), "rdp", "rdp"), (SSH, "rdp", "other"),
+                                             (b"", "auto", None), (b"", "rdp", None), (SSH, "", None)))
+def test_the_log_and_show_sess_tell_what_a_client_speaks(weir, peers, sent, sniff, word):
+    at = peers.listen()
+    daemon = weir("[listen f]\nbind = 127.0.0.1:0\n" + (f"sniff = {sniff} timeout=100ms\n" if sniff else "")
+                  + f"server a = {at.address}\n")
+    client = call(peers, daemon)
+    client.sendall(sent)
+    server = accept(peers, at)
+    assert read(server, len(sent)) == sent
+    assert [s.get("sniffed") for s in json.loads(daemon.ask("show sess json"))] == [word]
+    shown = daemon.ask("show sess")
+    assert f" sniffed={word}" in shown if word else "sniffed" not in shown, shown
+    server.close()
+    client.close()
+    assert daemon.wait_session_line(backend="f").get("sniffed") == word
+
+
+def test_a_log_format_may_name_it(weir, peers, folder):
+    at, silent = peers.listen(), peers.listen()
+    log = pathlib.Path(folder) / "own"
+    daemon = weir(f"log = file:{log} format=\"speaks={{sniffed}} to={{backend}}\"\n"
+                  "[listen f]\nbind = 127.0.0.1:0\nsniff = auto\n"
+                  f"server a = {at.address}\n"
+                  f"[listen g]\nbind = 127.0.0.1:0\nserver a = {silent.address}\n")
+    for listener, name in ((at, "f"), (silent, "g")):
+        client = call(peers, daemon, name)
+        client.sendall(SSH)
+        reaches(peers, client, listener, SSH)
+
+    def told():
+        return sorted(line for line in log.read_text().splitlines() if line.startswith("speaks="))
+
+    wait_until(lambda: told() == ["speaks=- to=g", "speaks=ssh to=f"], log.read_text)
 
 
 @pytest.mark.smoke

@@ -491,7 +491,7 @@ def test_the_name_is_in_the_log_and_in_show_sess(weir, peers, folder):
         client.sendall(data)
         server = talk(peers, client, at["named"], data)
         shown = name.replace('"', r"\x22").replace("\\.", r"\x5c.")
-        assert f" sni={shown}\n" in daemon.ask("show sess")
+        assert f" sni={shown} sniffed=tls\n" in daemon.ask("show sess")
         key = daemon.ask("show sess").split(":")[0]
         assert f"sni: {shown}\n" in daemon.ask(f"show sess {key}")
         assert [s["sni"] for s in json.loads(daemon.ask("show sess json"))] == [shown]

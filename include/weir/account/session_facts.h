@@ -42,6 +42,7 @@ struct session_facts {
 	struct tcp_facts tcp[2]; /* of the client's socket, and of the server's */
 	uint8_t unique_id_len; /* 0 = none */
 	uint8_t unique_id[PROXY_UNIQUE_ID_MAX]; /* only unique_id_len bytes are set */
+	uint8_t proto;   /* as in a record: session_record.h */
 	bool has_sni;    /* as in a record: session_record.h */
 	uint8_t sni_len;
 	uint8_t sni[CLIENT_HELLO_NAME_MAX]; /* only sni_len bytes are set */

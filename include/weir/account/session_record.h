@@ -53,6 +53,7 @@ struct session_record {
 	uint8_t unique_id_len; /* 0 = none */
 	bool has_sni;          /* the client said which server it wants, or its TLS hello that it wants any */
 	uint8_t sni_len;       /* 0 = it named none */
+	uint8_t proto;         /* enum config_proto, as far as `sniff` found out; 0 = not known, or silent */
 	uint8_t found_len;     /* of a server sni@: the bytes of the address it was found at; 0 = none */
 	/* The last member: only the bytes in use go into the log. The unique id, the name, that address. */
 	uint8_t tail[PROXY_UNIQUE_ID_MAX + CLIENT_HELLO_NAME_MAX + 16];

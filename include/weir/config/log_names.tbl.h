@@ -31,6 +31,7 @@ LOG_NAME(ID, "id", "as in 'show sess'")
 LOG_NAME(UNIQUE_ID, "unique_id", "of the PROXY header received or sent")
 LOG_NAME(SAMPLE, "sample", "how many sessions this line stands for (log-sample)")
 LOG_NAME(SNI, "sni", "server name that the client asked for, if that was looked at (sniff)")
+LOG_NAME(SNIFFED, "sniffed", "what the client speaks, if looked at (sniff): tls, http, ssh, rdp, other")
 
 LOG_NAME(HA_CLIENT_IP, "%ci", "IP address of the client, or unix")
 LOG_NAME(HA_CLIENT_PORT, "%cp", "port of the client; for a Unix socket, the number of the bind line")

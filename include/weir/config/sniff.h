@@ -6,6 +6,7 @@
 #define WEIR_CONFIG_SNIFF_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum config_sniff_kind { CONFIG_SNIFF_OFF, CONFIG_SNIFF_TLS, CONFIG_SNIFF_AUTO, CONFIG_SNIFF_RDP };
@@ -15,6 +16,7 @@ enum config_proto {
 	CONFIG_PROTO_HTTP = 1 << 1,
 	CONFIG_PROTO_SSH = 1 << 2,
 	CONFIG_PROTO_OTHER = 1 << 3,
+	CONFIG_PROTO_RDP = 1 << 4, /* told of sessions; no line has it */
 };
 
 /* What clients send before they get a backend. */
@@ -28,6 +30,25 @@ struct config_sniff {
 static inline bool config_sniffs_tls(const struct config_sniff *s)
 {
 	return s->kind == CONFIG_SNIFF_TLS || s->kind == CONFIG_SNIFF_AUTO;
+}
+
+/* The word for it in logs; NULL for what is none of them, as 0. */
+static inline const char *config_proto_word(unsigned proto)
+{
+	switch (proto) {
+	case CONFIG_PROTO_TLS:
+		return "tls";
+	case CONFIG_PROTO_HTTP:
+		return "http";
+	case CONFIG_PROTO_SSH:
+		return "ssh";
+	case CONFIG_PROTO_OTHER:
+		return "other";
+	case CONFIG_PROTO_RDP:
+		return "rdp";
+	default:
+		return NULL;
+	}
 }
 
 #endif

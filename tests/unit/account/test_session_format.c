@@ -70,6 +70,7 @@ static struct session_record full_record(const struct addr *a)
 		.reason = CLOSE_CLIENT_RESET,
 		.state = SESSION_FORWARDING,
 		.unique_id_len = 3,
+		.proto = CONFIG_PROTO_SSH,
 		.has_sni = true,
 		.sni_len = 3,
 		.tail = "x\"\na.b",
@@ -191,6 +192,7 @@ static void each_field_has_its_value(void **state)
 		{"{ts_code} {worker} {id}", "CD 2 2.7", "SC 2 2.8"},
 		{"{unique_id} {sample}", "x\\x22\\x0a 100", "- 1"},
 		{"{sni}", "a.b", "-"},
+		{"{sniffed}", "ssh", "-"},
 		{"{{{id}}} 100 %", "{2.7} 100 %", "{2.8} 100 %"},
 	};
 	const struct addr a = address();

@@ -97,13 +97,14 @@ static void a_session_tells_all_that_it_has(void **state)
 	memcpy(r.tail, "x\"\na\"b.example", 14);
 	r.has_sni = true;
 	r.sni_len = 11;
+	r.proto = CONFIG_PROTO_TLS;
 	assert_logged(&r,
 		      "session client=192.0.2.1:4711 frontend=web backend=app server=a "
 		      "server_address=127.0.0.1:80 bytes_in=5 bytes_out=5000000000 bytes_spliced=4 queue=3 "
 		      "queue_s=0.500000 connect_s=0.001000 duration_s=2.000000 tries=2 ts_code=CD "
 		      "reason=client_reset reason_text=\"client reset the connection\" id=2.7 unacked_in=11 "
 		      "unacked_out=12 limited_by=client sample=100 unique_id=x\\x22\\x0a "
-		      "sni=\"a\\x22b.example\"",
+		      "sni=\"a\\x22b.example\" sniffed=tls",
 		      "\"event\":\"session\",\"frontend\":\"web\",\"backend\":\"app\",\"server\":\"a\","
 		      "\"client\":\"192.0.2.1:4711\",\"server_address\":\"127.0.0.1:80\","
 		      "\"duration_s\":2.000000,\"queue_s\":0.500000,\"queue\":3,\"connect_s\":0.001000,"
@@ -111,7 +112,7 @@ static void a_session_tells_all_that_it_has(void **state)
 		      "\"unacked_out\":12,\"limited_by\":\"client\",\"tries\":2,\"reason\":\"client_reset\","
 		      "\"reason_text\":\"client reset the connection\",\"ts_code\":\"CD\",\"worker\":2,"
 		      "\"id\":\"2.7\",\"sample\":100,\"unique_id\":\"x\\\\x22\\\\x0a\","
-		      "\"sni\":\"a\\\\x22b.example\"");
+		      "\"sni\":\"a\\\\x22b.example\",\"sniffed\":\"tls\"");
 }
 
 /* The reason has no letter of its own: that of the state stands there. */
