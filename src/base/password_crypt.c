@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * password_crypt.c - verifies a password by libcrypt.
+ * password_crypt.c - makes and verifies hashes of passwords by libcrypt.
  *
  * Leaves no copy of the password in memory. Any thread.
  */
@@ -48,4 +48,26 @@ bool password_is_right(const char *hash, const char *given, bool *failed)
 	explicit_bzero(data, sizeof(*data));
 	free(data);
 	return right;
+}
+
+/* As htpasswd -B does, but with a higher cost. */
+#define MADE_COST 10
+#define MADE_MAX  72 /* bytes that bcrypt looks at */
+
+bool password_make(const char *given, char out[static PASSWORD_HASH_MAX])
+{
+	struct crypt_data *data = calloc(1, sizeof(*data));
+	char salt[CRYPT_GENSALT_OUTPUT_SIZE];
+	const char *made = NULL;
+
+	out[0] = '\0';
+	if (data != NULL && strlen(given) <= MADE_MAX &&
+	    crypt_gensalt_rn("$2y$", MADE_COST, NULL, 0, salt, (int)sizeof(salt)) != NULL)
+		made = crypt_r(given, salt, data);
+	if (made != NULL && made[0] == '$' && strlen(made) < PASSWORD_HASH_MAX)
+		memcpy(out, made, strlen(made) + 1);
+	if (data != NULL)
+		explicit_bzero(data, sizeof(*data));
+	free(data);
+	return out[0] != '\0';
 }

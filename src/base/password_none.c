@@ -21,3 +21,10 @@ bool password_is_right(const char *hash, const char *given, bool *failed)
 	*failed = true;
 	return false;
 }
+
+bool password_make(const char *given, char out[static PASSWORD_HASH_MAX])
+{
+	(void)given;
+	out[0] = '\0';
+	return false;
+}

@@ -55,6 +55,27 @@ static void no_part_of_a_hash_is_accepted(void **state)
 	}
 }
 
+static void a_hash_that_is_made_is_accepted_and_has_its_own_salt(void **state)
+{
+	char one[PASSWORD_HASH_MAX], two[PASSWORD_HASH_MAX], longest[74];
+	bool failed = true;
+
+	(void)state;
+	memset(longest, 'x', sizeof(longest));
+	longest[73] = '\0';
+	assert_false(password_make(longest, one));
+	assert_string_equal(one, "");
+	if (!password_is_built())
+		skip();
+	assert_true(password_make("secret", one));
+	assert_true(password_make("secret", two));
+	assert_string_not_equal(one, two);
+	assert_null(password_refusal(one));
+	assert_true(password_is_right(one, "secret", &failed));
+	assert_false(failed);
+	assert_false(password_is_right(one, "other", &failed));
+}
+
 static void weak_and_slow_kinds_are_refused(void **state)
 {
 	static const char *const refused[] = {
@@ -81,6 +102,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_kind_takes_its_password_and_no_other),
 		cmocka_unit_test(no_part_of_a_hash_is_accepted),
+		cmocka_unit_test(a_hash_that_is_made_is_accepted_and_has_its_own_salt),
 		cmocka_unit_test(weak_and_slow_kinds_are_refused),
 	};
 
