@@ -29,7 +29,12 @@ enum flag_action {
 	FLAG_SIGNAL,
 	FLAG_REFERENCE,
 	FLAG_SECONDS,
-	FLAG_CONFIRM, /* the last that takes a value */
+	FLAG_CONFIRM,
+	FLAG_FROM,
+	FLAG_PREFIX,
+	FLAG_FOLDER,
+	FLAG_REPORT, /* the last that takes a value */
+	FLAG_STRICT,
 	FLAG_CHECK,
 	FLAG_PRINT,
 	FLAG_PRINT_CONFIG,
@@ -56,6 +61,11 @@ static const struct flag {
 	{"-f", CLI_RUN | CLI_CHECK | CLI_ASKING | CLI_DOCTOR, FLAG_PATH, "a file or a directory to read"},
 	{"-o", CLI_RUN | CLI_CHECK | CLI_ASKING | CLI_DOCTOR | CLI_FORWARD, FLAG_OVERRIDE,
 	 "override a key: SECTION.KEY=VALUE"},
+	{"-o", CLI_CONVERT, FLAG_FOLDER, "a folder for the result and the files that it names"},
+	{"--from", CLI_CONVERT, FLAG_FROM, "whose configuration it is"},
+	{"--prefix", CLI_CONVERT, FLAG_PREFIX, "the folder that nginx's relative names are below"},
+	{"--report", CLI_CONVERT, FLAG_REPORT, "a file for the report"},
+	{"--strict", CLI_CONVERT, FLAG_STRICT, "write nothing if something is different or lost"},
 	{"-s", CLI_ASKING, FLAG_SOCKET, "the admin socket of the running weir"},
 	{"-s", CLI_RUN, FLAG_SIGNAL, "send a signal to a running weir"},
 	{"--format", CLI_CHECK, FLAG_FORMAT, "how messages are printed"},
@@ -82,7 +92,7 @@ static const struct flag {
 	{"--file", CLI_CONFIRM, FLAG_FILE, "reload, and accept a text that was not kept"},
 	{"--probe", CLI_RUN | CLI_CHECK, FLAG_PROBE, "also try to bind, resolve and connect"},
 	{"--json", CLI_RUN | CLI_CHECK | CLI_CTL | CLI_DEMO | CLI_STATUS | CLI_TOP | CLI_DOCTOR |
-		   CLI_PLAN,
+		   CLI_PLAN | CLI_CONVERT,
 	 FLAG_JSON, "print JSON"},
 	{"--seconds", CLI_DEMO, FLAG_SECONDS, "how long the demo takes"},
 	{"--reference", CLI_HELP, FLAG_REFERENCE, "print a part of the documents"},
@@ -92,20 +102,24 @@ static const struct flag {
 
 static bool takes_value(enum flag_action action)
 {
-	return action <= FLAG_CONFIRM;
+	return action <= FLAG_REPORT;
 }
 
 /* What completes the values of flags. */
 static const struct {
 	enum cli_value value;
 	const char *words;
-} values[FLAG_CONFIRM + 1] = {
+} values[FLAG_REPORT + 1] = {
 	[FLAG_PATH] = {CLI_VALUE_FILE, NULL},	   [FLAG_OVERRIDE] = {CLI_VALUE_SETTING, NULL},
 	[FLAG_SOCKET] = {CLI_VALUE_FILE, NULL},	   [FLAG_FORMAT] = {CLI_VALUE_WORDS, "text|json"},
 	[FLAG_PIDFILE] = {CLI_VALUE_FILE, NULL},   [FLAG_PID] = {CLI_VALUE_OTHER, NULL},
 	[FLAG_SECONDS] = {CLI_VALUE_OTHER, NULL},  [FLAG_CONFIRM] = {CLI_VALUE_OTHER, NULL},
 	[FLAG_SIGNAL] = {CLI_VALUE_WORDS, "stop|quit|reopen|reload"},
 	[FLAG_REFERENCE] = {CLI_VALUE_WORDS, "man|markdown|figures"},
+	[FLAG_FROM] = {CLI_VALUE_WORDS, "haproxy|nginx"},
+	[FLAG_PREFIX] = {CLI_VALUE_FILE, NULL},
+	[FLAG_FOLDER] = {CLI_VALUE_FILE, NULL},
+	[FLAG_REPORT] = {CLI_VALUE_FILE, NULL},
 };
 
 bool cli_flag_at(size_t i, struct cli_flag *flag)
@@ -228,6 +242,18 @@ static int take_value(struct cli_args *a, const struct flag *flag, const char *v
 	case FLAG_CONFIRM:
 		a->confirm = value;
 		return 0;
+	case FLAG_FROM:
+		a->from = value;
+		return 0;
+	case FLAG_PREFIX:
+		a->prefix = value;
+		return 0;
+	case FLAG_FOLDER:
+		a->folder = value;
+		return 0;
+	case FLAG_REPORT:
+		a->report = value;
+		return 0;
 	default:
 		check(flag->action == FLAG_FORMAT);
 		a->json = strcmp(value, "json") == 0;
@@ -282,6 +308,9 @@ static int take_switch(struct cli_args *a, const struct flag *flag)
 		return 0;
 	case FLAG_JSON:
 		a->json = true;
+		return 0;
+	case FLAG_STRICT:
+		a->strict = true;
 		return 0;
 	default:
 		check(flag->action == FLAG_BACKGROUND);

@@ -186,7 +186,7 @@ static bool add_words(struct candidates *out, const struct typed *t)
 		out->files = true;
 	} else if (is_first && t->verb == CLI_HELP) {
 		add_topics(out);
-	} else if (is_first && (t->verb & with_file) != 0) {
+	} else if (t->verb == CLI_CONVERT || (is_first && (t->verb & with_file) != 0)) {
 		out->files = true;
 	}
 	return true;

@@ -121,6 +121,19 @@ static const struct page {
 		   "\n"
 		   "Prints the command line, or explains a key of the configuration or a verb, or lists the\n"
 		   "keys of a section: weir help listen\n"},
+	{CLI_CONVERT,
+	 "weir convert FILE... [-o DIR] [--report FILE] [--json] [--strict] [-q]\n"
+	 "             [--from haproxy|nginx] [--prefix DIR]\n"
+	 "\n"
+	 "Prints the configuration of weir for one of HAProxy or nginx (stream), and on standard error\n"
+	 "what becomes of each line: carried, no effect here, different, lost, or not ours (HTTP, TLS\n"
+	 "termination, UDP). Several files, and folders of HAProxy's, are one configuration.\n"
+	 "  -o DIR          writes weir.ini there, with the lists and password hashes that it names\n"
+	 "  --report FILE   writes the report there;  --json: as one object;  -q: only what is different\n"
+	 "                  or lost\n"
+	 "  --strict        writes no configuration if something is different or lost\n"
+	 "  --prefix DIR    the folder that nginx's relative names are below; else that of the file\n"
+	 "exit: 0 nothing is lost   10 something is   11 with --strict   1 no result\n"},
 	{CLI_COMPLETE, "weir complete -- WORD...\n"
 		       "\n"
 		       "Prints what may come next on a command line, for the completion of shells: one\n"

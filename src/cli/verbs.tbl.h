@@ -19,4 +19,5 @@ VERB("reload", CLI_RELOAD, cli_reload, "make a running weir use its changed conf
 VERB("plan", CLI_PLAN, cli_plan, "print what a reload would change")
 VERB("confirm", CLI_CONFIRM, cli_confirm, "keep the configuration that is on trial")
 VERB("rollback", CLI_ROLLBACK, cli_rollback, "go back to an earlier configuration")
+VERB("convert", CLI_CONVERT, cli_convert, "convert a HAProxy or nginx configuration")
 VERB("complete", CLI_COMPLETE, cli_complete, "print what may come next on a command line, for shells")

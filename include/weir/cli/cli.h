@@ -35,6 +35,7 @@ enum cli_verb {
 	CLI_ROLLBACK = 1 << 13,
 	CLI_PLAN = 1 << 14,
 	CLI_COMPLETE = 1 << 15,
+	CLI_CONVERT = 1 << 16,
 };
 
 /* The verbs that are about a reload: they find the running weir by its process, too. */
@@ -56,6 +57,11 @@ struct cli_args {
 	const char *seconds;	 /* as written */
 	const char *confirm;	 /* the same */
 	const char *reference;	 /* man, markdown, figures or migrating */
+	const char *from;	 /* --from: haproxy, nginx */
+	const char *prefix;	 /* --prefix */
+	const char *folder;	 /* convert -o */
+	const char *report;	 /* --report */
+	bool strict;		 /* --strict */
 	bool json;		 /* --json, or --format=json */
 	bool probe;
 	bool once;
@@ -118,6 +124,7 @@ enum exit_code cli_figures(void);
 enum exit_code cli_foreign_tables(void);
 enum exit_code cli_version(const struct cli_args *a);
 enum exit_code cli_complete(const struct cli_args *a);
+enum exit_code cli_convert(const struct cli_args *a);
 /* Prints the help page of a verb (enum cli_verb) on stdout; false if it has none. */
 bool cli_help_verb(unsigned verb);
 

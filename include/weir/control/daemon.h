@@ -19,7 +19,8 @@ enum exit_code {
 	EXIT_USAGE = 2,
 	EXIT_ENVIRONMENT = 3,
 	EXIT_FATAL = 4,
-	EXIT_WOULD_CHANGE = 10, /* `weir plan`: a reload would change something */
+	EXIT_WOULD_CHANGE = 10, /* `weir plan`: a reload would change something; `convert`: some is lost */
+	EXIT_STRICT = 11,	/* `weir convert --strict`: something is lost or different */
 };
 
 /* Additions from the command line to the configuration. */

@@ -63,6 +63,9 @@ static void every_verb_is_offered_first(void **state)
 	assert_true(offers("to", "top"));
 	assert_false(offers("to", "status"));
 	nothing("xyz.ini ");
+	assert_true(offers("convert ", ":files"));
+	assert_true(offers("convert a.cfg ", ":files"));
+	assert_true(offers("convert --from ", "nginx"));
 }
 
 static void every_flag_of_a_verb_is_offered(void **state)
@@ -71,12 +74,13 @@ static void every_flag_of_a_verb_is_offered(void **state)
 
 	(void)state;
 	for (size_t i = 0; cli_flag_at(i, &flag); i++) {
+		/* Flags of several verbs in a different sense. */
+		const bool is_shared = strcmp(flag.name, "-s") == 0 || strcmp(flag.name, "-o") == 0;
+
 		assert_true(strlen(flag.help) > 0);
 		assert_true((flag.value != CLI_VALUE_NONE) == cli_flag_takes_value(flag.name));
-		assert_true(offers("ctl -", flag.name) == ((flag.verbs & CLI_CTL) != 0) ||
-			    strcmp(flag.name, "-s") == 0);
-		assert_true(offers("-", flag.name) == ((flag.verbs & CLI_RUN) != 0) ||
-			    strcmp(flag.name, "-s") == 0);
+		assert_true(offers("ctl -", flag.name) == ((flag.verbs & CLI_CTL) != 0) || is_shared);
+		assert_true(offers("-", flag.name) == ((flag.verbs & CLI_RUN) != 0) || is_shared);
 	}
 	nothing("ctl show info -");
 	nothing("ctl -- -");

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * convert.c - one conversion: read, convert, judge the result as `weir -c` does, and account for each line.
+ *
+ * A line of ours that weir refuses is taken out again, and the line that it came from is lost, with weir's
+ * own words. Main thread.
+ */
+#include <setjmp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "weir/base/check.h"
+#include "weir/config/options.h"
+#include "weir/settings/config_reading.h"
+#include "work.h"
+
+#define JUDGED_MAX 200 /* rounds */
+
+/* ---- whose configuration is it? ---- */
+
+static bool begins_with_word(const char *line, const char *word)
+{
+	const size_t len = strlen(word);
+
+	line += strspn(line, " \t");
+	return strncmp(line, word, len) == 0 && strchr(" \t\r{", line[len]) != NULL && line[len] != '\0';
+}
+
+/* HAProxy's sections begin a line and have no brace or semicolon. */
+static enum convert_from guess(const char *text)
+{
+	static const char *const haproxy[] = {"global", "defaults", "frontend", "backend", "listen"};
+
+	while (*text != '\0') {
+		const size_t len = strcspn(text, "\n");
+
+		for (size_t i = 0; i < ARRAY_LEN(haproxy); i++)
+			if ((begins_with_word(text, haproxy[i]) ||
+			     (len == strlen(haproxy[i]) && strncmp(text, haproxy[i], len) == 0)) &&
+			    memchr(text, ';', len) == NULL && memchr(text, '{', len) == NULL)
+				return CONVERT_HAPROXY;
+		text += len + (text[len] == '\n');
+	}
+	return CONVERT_NGINX;
+}
+
+static enum convert_from find_out(struct work *w)
+{
+	const char *path = w->wish->paths[0];
+	struct stat st;
+	char *text;
+
+	if (w->wish->from != CONVERT_GUESS)
+		return w->wish->from;
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		return CONVERT_HAPROXY;
+	text = old_read_file(w->reading, path, NULL, 0);
+	w->reading->files = 0;
+	return text == NULL ? CONVERT_HAPROXY : guess(text);
+}
+
+/* ---- judging ---- */
+
+static void refuse(struct work *w, struct ini_line *line, const struct diag_item *item)
+{
+	line->left_out = true;
+	if (line->from != NULL)
+		old_set(w->arena, line->from, OLD_LOST, "weir refuses '%s = %s': %s", line->key, line->value,
+			item->text);
+	else
+		work_note(w, "left out '%s = %s': %s", line->key, line->value, item->text);
+}
+
+/* Takes out the first line that weir refuses. Returns whether there was one. */
+static bool refuse_one(struct work *w, const struct config_reading *r, struct ini_line **map, size_t count)
+{
+	for (size_t i = 0; i < r->diag.count; i++) {
+		const struct diag_item *item = &r->diag.items[i];
+		const size_t at = item->at.line;
+
+		if (item->level != DIAG_LEVEL_ERROR || at == 0 || at > count)
+			continue;
+		if (map[at - 1] != NULL) {
+			refuse(w, map[at - 1], item);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* A section that weir refuses as a whole: leaves out the one whose header is meant. */
+static bool refuse_section(struct work *w, const struct config_reading *r)
+{
+	for (size_t i = 0; i < r->diag.count; i++) {
+		const struct diag_item *item = &r->diag.items[i];
+
+		if (item->level != DIAG_LEVEL_ERROR)
+			continue;
+		for (size_t s = 0; s < w->ini.count; s++) {
+			struct ini_section *section = w->ini.sections[s];
+			const char *name = section->name != NULL ? section->name : "";
+
+			if (section->left_out || name[0] == '\0' || item->at.source == NULL ||
+			    item->at.line == 0 || item->at.line > item->at.source->line_count)
+				continue;
+			if (strstr(item->at.source->lines[item->at.line - 1].text, name) == NULL)
+				continue;
+			section->left_out = true;
+			if (section->from != NULL)
+				old_set(w->arena, section->from, OLD_LOST, "weir refuses the section: %s",
+					item->text);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Returns whether weir takes it. */
+static bool judge_once(struct work *w, bool *changed)
+{
+	struct config_input input = {0};
+	struct config_reading r;
+	struct ini_line **map;
+	struct text text;
+	size_t count;
+	bool fine;
+
+	text_init(&text);
+	ini_write_judged(&w->ini, &text, &map, &count);
+	*changed = false;
+	if (text.failed ||
+	    config_input_set_text(&input, "result", text.bytes != NULL ? text.bytes : "") != 0) {
+		text_free(&text);
+		arena_no_memory(w->arena);
+	}
+	text_free(&text);
+	config_read(&input, &r);
+	fine = r.config != NULL;
+	if (!fine && !r.no_memory)
+		*changed = refuse_one(w, &r, map, count) || refuse_section(w, &r);
+	config_reading_free(&r);
+	config_input_free(&input);
+	return fine;
+}
+
+static bool is_used_elsewhere(const struct work *w, const struct old_line *from)
+{
+	for (size_t i = 0; i < w->ini.count; i++) {
+		const struct ini_section *s = w->ini.sections[i];
+
+		for (size_t l = 0; !s->left_out && l < s->count; l++)
+			if (s->lines[l].from == from)
+				return true;
+	}
+	return false;
+}
+
+/* The lines of a section that weir refuses are lost with it. */
+static void lose_sections(struct work *w)
+{
+	for (size_t i = 0; i < w->ini.count; i++) {
+		const struct ini_section *s = w->ini.sections[i];
+
+		for (size_t l = 0; s->left_out && l < s->count; l++)
+			if (s->lines[l].from != NULL && !is_used_elsewhere(w, s->lines[l].from))
+				old_set(w->arena, s->lines[l].from, OLD_LOST, "its section is lost");
+	}
+}
+
+static bool judge(struct work *w)
+{
+	bool changed = true;
+
+	for (unsigned i = 0; i < JUDGED_MAX && changed; i++)
+		if (judge_once(w, &changed))
+			return true;
+	return false;
+}
+
+/* ---- the account ---- */
+
+static void count_lines(struct work *w)
+{
+	struct convert_result *r = w->result;
+
+	for (size_t i = 0; i < r->reading.every.count; i++) {
+		struct old_line *line = r->reading.every.list[i];
+
+		if (line->fate == OLD_OPEN)
+			work_by_table(w, line, 0);
+		r->counts[line->fate]++;
+	}
+}
+
+static bool has_proxy(const struct ini *ini)
+{
+	for (size_t i = 0; i < ini->count; i++) {
+		const unsigned kind = ini->sections[i]->kind;
+
+		if ((kind & (IN_LISTEN | IN_FRONTEND | IN_BACKEND)) != 0 && !ini->sections[i]->left_out)
+			return true;
+	}
+	return false;
+}
+
+static void write_result(struct work *w)
+{
+	struct text out;
+
+	ini_shorten(&w->ini);
+	if (!has_proxy(&w->ini) || !judge(w))
+		return;
+	lose_sections(w);
+	if (!has_proxy(&w->ini))
+		return;
+	text_init(&out);
+	ini_write(&w->ini, &out);
+	if (!out.failed)
+		w->result->ini = arena_strndup(w->arena, out.bytes, out.len);
+	text_free(&out);
+}
+
+static void convert_all(struct work *w)
+{
+	const enum convert_from from = find_out(w);
+	bool read = w->reading->error.text == NULL;
+
+	w->whose = from == CONVERT_HAPROXY ? FOREIGN_HAPROXY : FOREIGN_NGINX;
+	if (read && from == CONVERT_HAPROXY)
+		read = haproxy_read(w->reading, w->wish->paths, w->wish->path_count);
+	for (size_t i = 0; read && from == CONVERT_NGINX && i < w->wish->path_count; i++)
+		read = nginx_read(w->reading, w->wish->paths[i]);
+	if (!read)
+		return;
+	if (from == CONVERT_HAPROXY)
+		convert_haproxy(w);
+	else
+		convert_nginx(w);
+	write_result(w);
+	count_lines(w);
+}
+
+void convert_run(const struct convert_wish *wish, struct convert_result *r)
+{
+	struct work work = {.wish = wish, .result = r};
+	jmp_buf no_memory;
+
+	check(wish->path_count > 0);
+	*r = (struct convert_result){.no_memory = true};
+	if (setjmp(no_memory) == 0) {
+		r->memory.no_memory = &no_memory;
+		r->reading.arena = &r->memory;
+		r->reading.prefix = wish->prefix;
+		r->reading.environment = wish->environment;
+		work.arena = &r->memory;
+		work.reading = &r->reading;
+		work.ini.arena = &r->memory;
+		convert_all(&work);
+		r->no_memory = false;
+	}
+	r->memory.no_memory = NULL;
+}
+
+void convert_free(struct convert_result *r)
+{
+	arena_free(&r->memory);
+	*r = (struct convert_result){0};
+}

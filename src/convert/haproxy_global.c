@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * haproxy_global.c - `global`, logs, the statistics page, and resolvers.
+ *
+ * Main thread.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "haproxy.h"
+#include "weir/base/check.h"
+#include "weir/base/digit.h"
+#include "weir/config/options.h"
+
+static struct ini_section *global(struct haproxy *h)
+{
+	return ini_only(h->ini, IN_GLOBAL);
+}
+
+/* ---- one function per line ---- */
+
+static void take_same(struct haproxy *h, struct old_line *line, const char *key)
+{
+	ini_add(h->ini, global(h), line, key, "%s", old_word(line, 1));
+}
+
+static void take_owner(struct haproxy *h, struct old_line *line, const char *key)
+{
+	ini_add(h->ini, global(h), line, key, "%s", old_word(line, 1))->stand_in = "";
+}
+
+static void take_time(struct haproxy *h, struct old_line *line, const char *key)
+{
+	const char *time = haproxy_duration(h->arena, old_word(line, 1));
+
+	ini_add(h->ini, global(h), line, key, "%s", time != NULL ? time : old_word(line, 1));
+}
+
+static void take_off(struct haproxy *h, struct old_line *line, const char *key)
+{
+	ini_add(h->ini, global(h), line, key, "off");
+}
+
+static void take_affinity(struct haproxy *h, struct old_line *line, const char *key)
+{
+	const char *cpus = old_word(line, 2);
+
+	if (line->count != 3 || ini_find(global(h), key) != NULL) {
+		old_set(h->arena, line, OLD_DIFFERENT,
+			"weir pins its threads by itself: cpu-affinity = auto");
+		return;
+	}
+	ini_add(h->ini, global(h), line, key, "%s", cpus);
+	if (strncmp(old_word(line, 1), "auto", 4) != 0 && strchr(old_word(line, 1), '-') == NULL)
+		old_set(h->arena, line, OLD_DIFFERENT, "the list is for all threads, one CPU each");
+}
+
+static void take_socket(struct haproxy *h, struct old_line *line, const char *key)
+{
+	const char *address = haproxy_address(h->arena, old_word(line, 2), true), *text, *stand_in;
+	struct ini_line *out;
+
+	if (strncmp(address, "unix:", 5) != 0) {
+		old_set(h->arena, line, OLD_LOST,
+			"the admin socket is a Unix socket: admin-socket = unix:PATH");
+		return;
+	}
+	if (ini_find(global(h), key) != NULL) {
+		old_set(h->arena, line, OLD_LOST, "one admin-socket; use that of the other line");
+		return;
+	}
+	text = stand_in = address;
+	for (size_t i = 3; i < line->count; i++) {
+		static const char *const words[] = {"mode", "user", "group", "level", "uid", "gid"};
+		const char *word = line->words[i];
+
+		for (size_t n = 0; n < ARRAY_LEN(words); n++) {
+			if (strcmp(word, words[n]) != 0)
+				continue;
+			text = arena_printf(h->arena, "%s %s=%s", text,
+					    word[1] == 'i' ? (word[0] == 'u' ? "user" : "group") : word,
+					    old_word(line, i + 1));
+			if (word[0] == 'm' || word[0] == 'l')
+				stand_in =
+				    arena_printf(h->arena, "%s %s=%s", stand_in, word, old_word(line, i + 1));
+			i++;
+			break;
+		}
+	}
+	out = ini_add(h->ini, global(h), line, key, "%s", text);
+	out->stand_in = stand_in;
+}
+
+static void take_nothing(struct haproxy *h, struct old_line *line, const char *why)
+{
+	old_set(h->arena, line, OLD_NO_EFFECT, "%s", why);
+}
+
+/* Read later, with the logs of all sections. */
+static void take_log(struct haproxy *h, struct old_line *line, const char *key)
+{
+	(void)h;
+	(void)line;
+	(void)key;
+}
+
+static bool is_unix(const char *address)
+{
+	return address[0] == '/' || strncmp(address, "unix@", 5) == 0 || strncmp(address, "abns@", 5) == 0;
+}
+
+/* Words for all Unix listeners that have none of their own. */
+static void take_unix_bind(struct haproxy *h, struct old_line *line, const char *key)
+{
+	(void)key;
+	for (size_t i = 0; i < h->count; i++)
+		for (size_t b = 0; b < h->proxies[i]->lists[LIST_BIND].count; b++)
+			if (is_unix(old_word(h->proxies[i]->lists[LIST_BIND].list[b], 1)))
+				return; /* the table says what to write */
+	old_set(h->arena, line, OLD_NO_EFFECT, "no bind line is a Unix socket");
+}
+
+static const struct row {
+	const char *word;
+	const char *second; /* NULL = any */
+	void (*take)(struct haproxy *h, struct old_line *line, const char *key);
+	const char *key;
+} rows[] = {
+    {"maxconn", NULL, take_same, "maxconn"},
+    {"maxpipes", NULL, take_same, "maxpipes"},
+    {"nbthread", NULL, take_same, "threads"},
+    {"cpu-map", NULL, take_affinity, "cpu-affinity"},
+    {"user", NULL, take_owner, "user"},
+    {"group", NULL, take_owner, "group"},
+    {"uid", NULL, take_owner, "user"},
+    {"gid", NULL, take_owner, "group"},
+    {"hard-stop-after", NULL, take_time, "hard-stop-after"},
+    {"grace", NULL, take_time, "shutdown-delay"},
+    {"nosplice", NULL, take_off, "splice"},
+    {"tune.pipesize", NULL, take_same, "pipe-size"},
+    {"stats", "socket", take_socket, "admin-socket"},
+    {"log", NULL, take_log, NULL},
+    {"external-check", NULL, take_nothing, "'exec-checks' allows programs"},
+    {"insecure-fork-wanted", NULL, take_nothing, "'exec-checks' allows programs"},
+    {"insecure-setuid-wanted", NULL, take_nothing, "programs gain no rights"},
+    {"nbproc", NULL, take_nothing, "weir is one process with threads"},
+    {"unix-bind", NULL, take_unix_bind, NULL},
+    {"stats", "timeout", take_nothing, "the admin socket closes idle clients by itself"},
+};
+
+void haproxy_global(struct haproxy *h, struct proxy *p)
+{
+	old_set(h->arena, p->head, OLD_CARRIED, NULL);
+	if (p->head->above_count > 0 && global(h)->above_count == 0) {
+		global(h)->above = p->head->above;
+		global(h)->above_count = p->head->above_count;
+	}
+	for (size_t i = 0; i < p->all.count; i++) {
+		struct old_line *line = p->all.list[i];
+
+		for (size_t n = 0; n < ARRAY_LEN(rows); n++) {
+			if (strcmp(rows[n].word, line->words[0]) != 0 ||
+			    (rows[n].second != NULL && strcmp(rows[n].second, old_word(line, 1)) != 0))
+				continue;
+			rows[n].take(h, line, rows[n].key);
+			break;
+		}
+	}
+}
+
+/* ---- logs ---- */
+
+static const char *level_of(const char *word)
+{
+	static const char *const levels[][2] = {
+	    {"emerg", "alert"},	    {"alert", "alert"},	  {"crit", "error"}, {"err", "error"},
+	    {"warning", "warning"}, {"notice", "notice"}, {"info", "info"},  {"debug", "debug"}};
+
+	for (size_t i = 0; i < ARRAY_LEN(levels); i++)
+		if (strcmp(word, levels[i][0]) == 0)
+			return levels[i][1];
+	return NULL;
+}
+
+static bool is_stream(const char *target)
+{
+	return strcmp(target, "stdout") == 0 || strcmp(target, "stderr") == 0 ||
+	       strcmp(target, "fd@1") == 0 || strcmp(target, "fd@2") == 0;
+}
+
+static bool is_known_log(struct haproxy *h, const char *value)
+{
+	for (size_t i = 0; i < global(h)->count; i++)
+		if (strcmp(global(h)->lines[i].key, "log") == 0 &&
+		    strncmp(global(h)->lines[i].value, value, strlen(value)) == 0)
+			return true;
+	return false;
+}
+
+static void add_log(struct haproxy *h, struct old_line *line)
+{
+	const char *target = old_word(line, 1), *text, *level = NULL, *facility = "";
+
+	for (size_t i = 2; i < line->count; i++) {
+		const char *word = line->words[i];
+
+		if (strcmp(word, "len") == 0 || strcmp(word, "format") == 0 || strcmp(word, "sample") == 0 ||
+		    strcmp(word, "profile") == 0) {
+			i++;
+		} else if (facility[0] == '\0') {
+			facility = word;
+		} else if (level == NULL && level_of(word) != NULL) {
+			level = level_of(word);
+		}
+	}
+	if (is_stream(target))
+		text = "auto";
+	else
+		text = arena_printf(h->arena, "syslog:%s facility=%s",
+				    strncmp(target, "udp@", 4) == 0 ? target + 4 : target, facility);
+	if (is_known_log(h, text)) {
+		old_set(h->arena, line, OLD_NO_EFFECT, "weir logs there already");
+		return;
+	}
+	if (level != NULL)
+		text = arena_printf(h->arena, "%s level=%s", text, level);
+	if (h->tcplog)
+		text = arena_printf(h->arena, "%s format=tcplog", text);
+	ini_add(h->ini, global(h), line, "log", "%s", text)->stand_in = strchr(text, '$') != NULL ? "" : NULL;
+	if (strcmp(target, "stdout") == 0)
+		old_set(h->arena, line, OLD_DIFFERENT, "to stderr, or to the journal under systemd");
+}
+
+static void add_logs_of(struct haproxy *h, const struct proxy *p)
+{
+	for (size_t i = 0; p->kind == PROXY_GLOBAL && i < p->all.count; i++)
+		if (strcmp(p->all.list[i]->words[0], "log") == 0)
+			add_log(h, p->all.list[i]);
+	for (size_t i = 0; p->out != NULL && i < p->lists[LIST_LOG].count; i++) {
+		struct old_line *line = p->lists[LIST_LOG].list[i];
+
+		if (line->fate != OLD_OPEN)
+			continue;
+		if (strcmp(old_word(line, 1), "global") == 0)
+			old_set(h->arena, line, OLD_CARRIED, NULL);
+		else
+			add_log(h, line);
+	}
+}
+
+void haproxy_log(struct haproxy *h)
+{
+	for (size_t i = 0; i < h->count; i++)
+		add_logs_of(h, h->proxies[i]);
+	if (!h->exec)
+		return;
+	ini_add(h->ini, global(h), NULL, "exec-checks", "4")->stand_in = "";
+	if (ini_find(global(h), "user") == NULL)
+		work_note(h->work, "a weir that stays root runs no programs: name a 'user' in [global]");
+}
+
+/* ---- the statistics page ---- */
+
+static void add_auth(struct haproxy *h, struct ini_section *stats, struct old_line *line, bool *closed)
+{
+	const char *login = old_word(line, 2), *colon = strchr(login, ':'), *hash;
+	const char *user = colon != NULL ? arena_strndup(h->arena, login, (size_t)(colon - login)) : login;
+
+	if (!h->work->wish->with_files || colon == NULL) {
+		old_set(h->arena, line, OLD_LOST,
+			"convert with -o DIR, or run: htpasswd -cB stats.htpasswd %s, and write auth-file = "
+			"stats.htpasswd in [stats]",
+			user);
+		*closed = true;
+		return;
+	}
+	hash = work_password_hash(h->arena, colon + 1);
+	if (hash == NULL) {
+		old_set(h->arena, line, OLD_LOST,
+			"this build has no libcrypt: htpasswd -cB stats.htpasswd %s makes the file", user);
+		*closed = true;
+		return;
+	}
+	for (size_t i = 0; i < h->work->result->file_count; i++) {
+		struct convert_file *f = &h->work->result->files[i];
+
+		if (strcmp(f->name, "stats.htpasswd") != 0)
+			continue;
+		f->text = arena_printf(h->arena, "%s%s:%s\n", f->text, user, hash);
+		old_set(h->arena, line, OLD_CARRIED, NULL);
+		return;
+	}
+	(void)work_file(h->work, "stats.htpasswd", arena_printf(h->arena, "%s:%s\n", user, hash));
+	ini_add(h->ini, stats, line, "auth-file", "stats.htpasswd")->stand_in = "";
+}
+
+/* stats http-request deny unless ACL, allow if ACL: who may see the page, if that is by network. False:
+ * something else. */
+static bool take_page_access(struct haproxy *h, struct proxy *p, struct ini_section *stats,
+			     struct old_line *line)
+{
+	const bool deny = strcmp(old_word(line, 2), "deny") == 0;
+	const char *when = old_word(line, 3);
+	struct condition c;
+
+	if ((!deny && strcmp(old_word(line, 2), "allow") != 0) || line->count < 5)
+		return false;
+	haproxy_terms(h, p, line->words + 4, line->count - 4, strcmp(when, "unless") == 0, &c);
+	if (c.error != NULL || c.count != 1 || c.counts[0] != 1 || c.all[0][0]->kind != TERM_SRC ||
+	    c.all[0][0]->negated != deny || ini_find(stats, "allow-from") != NULL)
+		return false;
+	ini_add(h->ini, stats, line, "allow-from", "%s", work_spaced(h->arena, c.all[0][0]->value))
+	    ->stand_in = c.all[0][0]->file ? "" : NULL;
+	condition_carried(h, &c);
+	return true;
+}
+
+/* A line of a page other than its address. Returns whether it must not be open to all. */
+static bool take_page_line(struct haproxy *h, struct proxy *p, struct ini_section *stats,
+			   struct old_line *line)
+{
+	static const char *const looks[] = {"enable",	    "uri",	 "refresh",   "realm",
+					    "show-legends", "show-node", "show-desc", "hide-version",
+					    "show-modules", "scope"};
+	bool closed = false;
+
+	if (strcmp(line->words[0], "stats") != 0) {
+		old_set(h->arena, line, OLD_NO_EFFECT,
+			"the page is weir's: [stats] has an address and a login");
+		return strcmp(line->words[0], "tcp-request") == 0 ||
+		       (strcmp(line->words[0], "http-request") == 0 &&
+			strcmp(old_word(line, 1), "use-service") != 0);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(looks); i++) {
+		if (strcmp(old_word(line, 1), looks[i]) != 0)
+			continue;
+		old_set(h->arena, line, OLD_NO_EFFECT, "the page is at /, metrics are at /metrics");
+		return false;
+	}
+	if (strcmp(old_word(line, 1), "auth") == 0)
+		add_auth(h, stats, line, &closed);
+	else if (strcmp(old_word(line, 1), "http-request") == 0 && take_page_access(h, p, stats, line))
+		return false;
+	else if (strcmp(old_word(line, 1), "admin") == 0)
+		old_set(h->arena, line, OLD_LOST, "no button of the page changes anything: use weir ctl");
+	else
+		work_by_table(h->work, line, 0);
+	return closed || strcmp(old_word(line, 1), "http-request") == 0;
+}
+
+void haproxy_page(struct haproxy *h, struct proxy *p)
+{
+	struct ini_section *stats = ini_only(h->ini, IN_STATS);
+	struct old_line *bind = p->lists[LIST_BIND].count > 0 ? p->lists[LIST_BIND].list[0] : p->head;
+	const char *address = old_word(bind, bind == p->head ? 2 : 1);
+	bool closed = false;
+
+	if (stats->count > 0) {
+		p->why_not = "weir has one [stats]: that of the section before";
+		return;
+	}
+	stats->above = p->head->above;
+	stats->above_count = p->head->above_count;
+	old_set(h->arena, p->head, OLD_CARRIED, NULL);
+	if (p->from != NULL)
+		p->from->is_used = true;
+	address = arena_strndup(h->arena, address, strcspn(address, ","));
+	ini_add(h->ini, stats, bind, "bind", "%s", haproxy_address(h->arena, address, true));
+	for (size_t i = 2; i < bind->count && bind != p->head; i++)
+		if (strcmp(bind->words[i], "ssl") == 0)
+			old_set(h->arena, bind, OLD_DIFFERENT, "the page is not over TLS");
+	for (size_t i = 0; i < p->all.count; i++)
+		if (p->all.list[i] != bind)
+			closed = take_page_line(h, p, stats, p->all.list[i]) || closed;
+	if (closed && ini_find(stats, "allow-from") == NULL)
+		work_note(h->work,
+			  "[stats] is for this machine alone until 'auth-file' or 'allow-from' says more");
+	else if (ini_find(stats, "allow-from") == NULL)
+		ini_add(h->ini, stats, NULL, "allow-from", "0.0.0.0/0 ::/0");
+}
+
+/* ---- resolvers ---- */
+
+static void take_name_server(struct haproxy *h, struct old_line *line)
+{
+	const char *address = old_word(line, 2);
+	struct ini_line *known = ini_find(global(h), "resolvers");
+	const size_t len = strlen(address);
+
+	if (strchr(address, '@') != NULL)
+		address = strchr(address, '@') + 1;
+	if (len > 3 && strcmp(old_word(line, 2) + len - 3, ":53") == 0)
+		address = arena_strndup(h->arena, address, strlen(address) - 3);
+	if (known == NULL) {
+		ini_add(h->ini, global(h), line, "resolvers", "%s", address);
+		return;
+	}
+	if (strstr(known->value, address) == NULL)
+		known->value = arena_printf(h->arena, "%s %s", known->value, address);
+	old_set(h->arena, line, OLD_CARRIED, NULL);
+}
+
+void haproxy_resolvers(struct haproxy *h, struct proxy *p)
+{
+	old_set(h->arena, p->head, OLD_CARRIED, NULL);
+	for (size_t i = 0; i < p->all.count; i++) {
+		struct old_line *line = p->all.list[i];
+
+		if (strcmp(line->words[0], "nameserver") == 0)
+			take_name_server(h, line);
+		else if (strcmp(line->words[0], "parse-resolv-conf") == 0)
+			old_set(h->arena, line, OLD_CARRIED, NULL);
+		else if (strcmp(line->words[0], "hold") == 0)
+			old_set(h->arena, line, OLD_DIFFERENT,
+				"write hold-nx, hold-timeout, hold-other in the backend; weir's are 30s");
+		else
+			old_set(h->arena, line, OLD_NO_EFFECT, "weir asks name servers in its own way");
+	}
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * work.h - one conversion while it is made: what both readers share. Main thread.
+ */
+#ifndef WEIR_SRC_CONVERT_WORK_H
+#define WEIR_SRC_CONVERT_WORK_H
+
+#include "ini.h"
+#include "weir/config/foreign.h"
+#include "weir/convert/convert.h"
+
+struct work {
+	struct arena *arena;
+	const struct convert_wish *wish;
+	struct convert_result *result;
+	struct old_reading *reading;
+	struct ini ini;
+	enum foreign_whose whose;
+};
+
+/* Converts what was read. */
+void convert_haproxy(struct work *w);
+void convert_nginx(struct work *w);
+
+/* Notes what has no line of its own, once. */
+void work_note(struct work *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Adds a file to the result; the name that the INI calls it by. Two files of one name are numbered. */
+const char *work_file(struct work *w, const char *name, const char *text);
+/* Gives the line the fate and the reason of the table of foreign words, by the words from number `at` on. */
+void work_by_table(struct work *w, struct old_line *line, size_t at);
+/* The same for a word inside a line. False if the table does not know it. */
+bool work_word_by_table(struct work *w, struct old_line *line, const char *word);
+/* A duration in our words; "0" for none. */
+const char *work_duration(struct arena *a, long long ms);
+/* The hash of a password, as htpasswd -B or openssl passwd -6 make it; NULL: this build cannot. */
+const char *work_password_hash(struct arena *a, const char *password);
+/* The texts, with `between` in between. */
+const char *work_joined(struct arena *a, const char *const *list, size_t count, const char *between);
+/* The name for a regular expression such as "^(.+\.)?a\.com$" (".a.com"), or NULL for another pattern. */
+const char *work_name_of_pattern(struct arena *a, const char *text);
+/* The list with blanks in place of commas. */
+const char *work_spaced(struct arena *a, const char *list);
+
+#endif

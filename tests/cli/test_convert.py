@@ -1,0 +1,590 @@
+# SPDX-License-Identifier: MIT
+"""`weir convert`: what becomes of the lines of HAProxy and nginx, and how the result is handed over.
+
+Runs the binary named by WEIR_BIN (build/src/weir). Each default of the other program that differs from
+weir's has a test of its own.
+"""
+
+import json
+import os
+import pathlib
+import stat
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+WEIR = os.environ.get("WEIR_BIN", str(ROOT / "build/src/weir"))
+
+TIMES = "timeout connect 5s\ntimeout client 10m\ntimeout server 10m\n"
+LISTEN = "listen a\n" + TIMES + "option redispatch\nbind 10.0.0.9:80\nserver s 10.0.0.1:80\n"
+
+
+def run(*args, **more):
+    return subprocess.run([WEIR, "convert", *map(str, args)], capture_output=True, text=True, timeout=60,
+                          check=False, **more)
+
+
+class Got:
+    """A conversion: the INI by section and key, and the report as JSON."""
+
+    def __init__(self, folder, text, *args, name="x.cfg"):
+        path = folder / name
+        path.write_text(text)
+        self.report_path = folder / "report.json"
+        self.process = run(path, "--json", "--report", self.report_path, *args, cwd=folder)
+        assert self.process.returncode in (0, 1, 10, 11), self.process.stderr
+        self.ini = self.process.stdout
+        self.report = json.loads(self.report_path.read_text())
+        self.sections = {}
+        section = None
+        for line in self.ini.splitlines():
+            if line.startswith("["):
+                section = self.sections.setdefault(line[1:-1], {})
+            elif line and not line.startswith("#"):
+                key, value = line.split(" = ", 1)
+                section.setdefault(" ".join(key.split()), []).append(value.split("  # ")[0])
+
+    @property
+    def code(self):
+        return self.process.returncode
+
+    def value(self, section, key):
+        """The value of a key: of the section, or else of [defaults]; None if neither has it."""
+        for name in (section, "defaults"):
+            if key in self.sections.get(name, {}):
+                return self.sections[name][key][0]
+        return None
+
+    def state(self, begin):
+        """The state and reason of the first line that begins so."""
+        for line in self.report["lines"]:
+            if " ".join(line["text"].split()).startswith(begin):
+                return line["state"], line["why"]
+        raise AssertionError(f"no line begins with {begin!r}")
+
+
+@pytest.fixture(name="haproxy")
+def _haproxy(tmp_path):
+    return lambda text, *args: Got(tmp_path, text, *args)
+
+
+@pytest.fixture(name="nginx")
+def _nginx(tmp_path):
+    return lambda text, *args: Got(tmp_path, text, *args, name="nginx.conf")
+
+
+def listen(more="", server="server s 10.0.0.1:80"):
+    return LISTEN.replace("server s 10.0.0.1:80", server) + more
+
+
+# ---- HAProxy: defaults that differ --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("address, ours", [
+    (":80", "0.0.0.0:80"), ("*:80", "0.0.0.0:80"), ("[::]:80 v6only", "[::]:80 v6only"),
+    (":::80 v4v6", "[::]:80"), ("10.0.0.1:80-90", "10.0.0.1:80-90"), ("/run/a.sock mode 660",
+                                                                      "unix:/run/a.sock mode=660"),
+    ("abns@a", "unix:@a"), ("10.0.0.1:80 accept-proxy", "10.0.0.1:80 accept-proxy"),
+])
+def test_an_address_keeps_its_family(haproxy, address, ours):
+    got = haproxy(listen().replace("bind 10.0.0.9:80", f"bind {address}"))
+    assert got.sections["listen a"]["bind"] == [ours]
+    assert got.code == 0
+
+
+def test_both_families_of_a_port_are_one_line(haproxy):
+    got = haproxy(listen("bind :81\nbind [::]:81 v6only\n"))
+    assert got.sections["listen a"]["bind"] == ["10.0.0.9:80", ":81"]
+
+
+def test_without_option_redispatch_it_is_off(haproxy):
+    assert haproxy(listen().replace("option redispatch\n", "")).value("listen a", "redispatch") == "off"
+    assert haproxy(listen()).value("listen a", "redispatch") is None
+    assert haproxy(listen("no option redispatch\n")).value("listen a", "redispatch") == "off"
+
+
+@pytest.mark.parametrize("name", ["connect", "client", "server"])
+def test_a_timeout_that_is_missing_is_0_and_noted(haproxy, name):
+    lines = "".join(line + "\n" for line in LISTEN.splitlines() if not line.startswith(f"timeout {name} "))
+    got = haproxy(lines)
+    assert got.value("listen a", f"timeout-{name}") == "0"
+    assert any(f"'timeout {name}'" in note for note in got.report["notes"])
+
+
+def test_a_half_closed_connection_has_the_timeout_of_its_side(haproxy):
+    assert haproxy(listen()).value("listen a", "timeout-half-closed") == "10m"
+    got = haproxy(listen("timeout client-fin 5s\ntimeout server-fin 5s\n"))
+    assert got.value("listen a", "timeout-half-closed") == "5s"
+    assert haproxy(listen("timeout client 1m\ntimeout server 1m\n")).value("listen a",
+                                                                           "timeout-half-closed") is None
+
+
+def test_a_tunnel_timeout_is_of_both_sides(haproxy):
+    got = haproxy(listen("timeout tunnel 1h\n"))
+    assert got.value("listen a", "timeout-client") == got.value("listen a", "timeout-server") == "1h"
+    assert got.state("timeout client")[0] == "different"
+
+
+def test_a_header_may_take_as_long_as_a_client(haproxy):
+    got = haproxy(listen("bind 10.0.0.9:81 accept-proxy\n"))
+    assert got.value("listen a", "timeout-handshake") == "10m"
+    got = haproxy(listen("bind 10.0.0.9:81 accept-proxy\ntimeout client-hs 3s\n"))
+    assert got.value("listen a", "timeout-handshake") == "3s"
+
+
+def test_a_program_that_checks_has_haproxys_times(haproxy):
+    more = "option external-check\nexternal-check command /bin/true\n"
+    server = "server s 10.0.0.1:80 check inter 9s"
+    got = haproxy(listen(more, server))
+    assert got.value("listen a", "check") == "exec /bin/true"
+    assert got.value("listen a", "check-timeout") is None
+    assert got.sections["global"]["exec-checks"] == ["4"]
+    got = haproxy(listen(more + "timeout check 1s\ntimeout connect 3s\n", server))
+    assert got.value("listen a", "check-timeout") == "3s"
+    assert haproxy(listen(more + "timeout check 1s\n", "server s 10.0.0.1:80 check")).value(
+        "listen a", "check-timeout") is None
+
+
+# ---- HAProxy: sections and lines ----------------------------------------------------------------------
+
+
+def test_several_defaults_each_hold_for_what_follows(haproxy):
+    got = haproxy("defaults x\ntimeout connect 1s\ntimeout client 1h\ntimeout server 1h\noption redispatch\n"
+                  "defaults y from x\ntimeout client 2h\n"
+                  "listen a from x\nbind :1\nserver s 10.0.0.1:1\nlisten b from y\nbind :2\n"
+                  "server s 10.0.0.1:1\n")
+    assert got.value("listen a", "timeout-client") == "1h"
+    assert got.value("listen b", "timeout-client") == "2h"
+    assert got.sections["defaults"]["timeout-connect"] == ["1s"]
+    assert got.code == 0
+
+
+def test_words_of_all_servers_are_keys_of_the_section(haproxy):
+    got = haproxy(listen("server t 10.0.0.2:80 check inter 3s maxconn 5 weight 2\n"
+                         "default-server maxconn 5\n", "server s 10.0.0.1:80 check inter 3s"))
+    section = got.sections["listen a"]
+    assert section["check"] == ["tcp"] and section["check-interval"] == ["3s"]
+    assert section["server-defaults"] == ["maxconn=5"]
+    assert section["server s"] == ["10.0.0.1:80"] and section["server t"] == ["10.0.0.2:80 weight=2"]
+
+
+def test_a_server_without_check_is_not_checked(haproxy):
+    got = haproxy(listen("server t 10.0.0.2:80\n", "server s 10.0.0.1:80 check"))
+    assert got.sections["listen a"]["check"] == ["tcp"]
+    assert got.sections["listen a"]["server t"] == ["10.0.0.2:80 check=off"]
+
+
+@pytest.mark.parametrize("lines, ours", [
+    ("option httpchk", "http OPTIONS /"), ("option httpchk GET /x", "http GET /x"),
+    ("option httpchk GET /x HTTP/1.1\\r\\nHost:\\ www\nhttp-check expect status 200-204",
+     "http GET /x host=www expect=200-204"),
+    ("option httpchk\nhttp-check send meth GET uri /y hdr Host h\nhttp-check disable-on-404",
+     "http GET /y host=h soft-stop=404"),
+    ("option httpchk\nhttp-check expect rstatus ^[23]", "http OPTIONS / expect=200-299,300-399"),
+    ("option mysql-check user u", "mysql user=u"), ("option pgsql-check user u", "pgsql user=u"),
+    ("option redis-check", "redis"), ("option ldap-check", "ldap"), ("option ssl-hello-chk", "tls"),
+    ("option smtpchk EHLO me", "smtp EHLO me"), ("option tcp-check", "tcp"),
+    ("option tcp-check\ntcp-check send PING\\r\\n\ntcp-check expect string +PONG\n"
+     "tcp-check expect string role:master",
+     "redis role=master"),
+    ("option tcp-check\ntcp-check send \"a b\\r\\n\"\ntcp-check expect ! string x\n"
+     "tcp-check send-binary 00ff",
+     "send \"a b\\r\\n\" expect=!\"x\" send \"\\x00\\xff\""),
+])
+def test_checks(haproxy, lines, ours):
+    got = haproxy(listen(lines + "\n", "server s 10.0.0.1:80 check"))
+    assert got.value("listen a", "check") == ours
+    assert got.code == 0, got.report
+
+
+ROUTES = TIMES + """
+frontend f
+bind :443
+option redispatch
+%s
+default_backend y
+backend x
+%s
+server s 10.0.0.1:80
+backend y
+%s
+server s 10.0.0.2:80
+"""
+
+
+def routes(lines):
+    return "defaults\n" + ROUTES % (lines, "", "")
+
+
+@pytest.mark.parametrize("lines, ours", [
+    ("use_backend x if { req_ssl_sni -i a.com }", "sni=a.com"),
+    ("acl n req.ssl_sni -i a.com\nacl n req.ssl_sni -i b.com\nuse_backend x if n", "sni=a.com,b.com"),
+    ("use_backend x if { req.ssl_sni -m end .a.com } { src 10.0.0.0/8 }", "src=10.0.0.0/8 sni=*.a.com"),
+    ("use_backend x if { req.ssl_sni -m reg ^(.+\\.)?a\\.com$ }", "sni=.a.com"),
+    ("use_backend x if { req.ssl_alpn h2 }", "alpn=h2"),
+    ("use_backend x if !{ req.ssl_sni -m found }", "sni=none"),
+    ("use_backend x if { dst_port 80:90 }", "dst-port=80-90"),
+    ("use_backend x if { dst_port ge 1024 }", "dst-port=1024-65535"),
+    ("use_backend x if HTTP", "proto=http"),
+    ("use_backend x if !{ req.ssl_hello_type 1 }", "proto=http,ssh,other"),
+    ("use_backend x if { req.payload(0,7) -m bin 5353482d322e30 }", "proto=ssh"),
+    ("use_backend x if { src -f /etc/nets.lst }", "src=@/etc/nets.lst"),
+    ("use_backend x unless !LOCALHOST", "src=127.0.0.0/8,::1"),
+])
+def test_routes(haproxy, lines, ours):
+    got = haproxy(routes("tcp-request inspect-delay 2s\n" + lines))
+    assert got.sections["frontend f"]["use-backend x"] == [ours]
+    assert got.code == 0, got.report
+    if "sni" in ours or "alpn" in ours:
+        assert got.value("frontend f", "sniff") == "tls timeout=2s"
+    if "proto" in ours:
+        assert got.value("frontend f", "sniff") == "auto timeout=2s"
+
+
+@pytest.mark.parametrize("line, why", [
+    ("use_backend x if { req.ssl_sni -m sub a }", "part of a name"),
+    ("use_backend x if { hdr(host) a }", "'hdr'"),
+    ("use_backend x if !{ src 10.0.0.0/8 }", "no 'not'"),
+    ("use_backend %[req.ssl_sni] if TRUE", "computes"),
+    ("use_backend x if nobody", "no acl 'nobody'"),
+])
+def test_a_route_that_weir_cannot_take_is_lost(haproxy, line, why):
+    got = haproxy(routes(line))
+    state, reason = got.state(line[:13])
+    assert (state, got.code) == ("lost", 10)
+    assert why in reason
+
+
+def test_a_backend_that_may_be_down_gets_a_fallback(haproxy):
+    got = haproxy(routes("use_backend x if { nbsrv(y) lt 1 }"))
+    assert got.sections["backend y"]["fallback-backend"] == ["x"]
+
+
+@pytest.mark.parametrize("lines, key, value", [
+    ("tcp-request connection reject if { src 10.0.0.0/8 }", "deny-from", "10.0.0.0/8"),
+    ("tcp-request connection reject if !{ src 10.0.0.0/8 ::1 }", "allow-from", "10.0.0.0/8 ::1"),
+    ("tcp-request content reject unless { src 10.0.0.0/8 }", "allow-from", "10.0.0.0/8"),
+    ("tcp-request connection accept if { src 10.0.0.0/8 }\ntcp-request connection reject", "allow-from",
+     "10.0.0.0/8"),
+    ("tcp-request connection reject if { src -f /x.lst }", "deny-from", "@/x.lst"),
+    ("stick-table type ip size 1k store conn_rate(10s)\ntcp-request connection track-sc0 src\n"
+     "tcp-request connection reject if { sc0_conn_rate gt 20 }", "rate-limit-per-source", "20/10s"),
+    ("stick-table type ip size 1k store conn_cur\ntcp-request connection reject if { src_conn_cur ge 11 }",
+     "maxconn-per-source", "10"),
+    ("tcp-request inspect-delay 5s\ntcp-request content accept if { req_ssl_hello_type 1 }\n"
+     "tcp-request content reject", "sniff", "tls timeout=5s required"),
+    ("tcp-request content reject unless { req_ssl_hello_type 1 }", "sniff", "tls required"),
+    ("stick-table type ip size 200k expire 30m\nstick on src", "sticky", "src size=200k expire=30m"),
+    ("persist rdp-cookie", "persist", "rdp"),
+])
+def test_rules(haproxy, lines, key, value):
+    got = haproxy(listen(lines + "\n"))
+    assert got.value("listen a", key) == value
+    assert got.code == 0, got.report
+
+
+def test_who_was_accepted_before_is_exempt_from_limits(haproxy):
+    got = haproxy(listen("stick-table type ip size 1k store conn_rate(1s)\n"
+                         "tcp-request connection accept if { src 10.0.0.0/8 }\n"
+                         "tcp-request connection reject if { src_conn_rate gt 5 }\n"))
+    assert got.value("listen a", "limit-exempt") == "10.0.0.0/8"
+    assert got.state("tcp-request connection accept")[0] == "carried"
+
+
+def test_global_and_logs(haproxy):
+    got = haproxy("global\nnbthread 2\nmaxconn 99\nuser nobody-here\ngroup nobody-here\ndaemon\nchroot /x\n"
+                  "log /dev/log local0 notice\n"
+                  "stats socket /run/w.sock mode 660 level admin user nobody-here\n"
+                  "hard-stop-after 5m\n" + listen("log global\noption tcplog\n"))
+    section = got.sections["global"]
+    assert section["threads"] == ["2"] and section["maxconn"] == ["99"] and section["user"] == ["nobody-here"]
+    assert section["log"] == ["syslog:/dev/log facility=local0 level=notice format=tcplog"]
+    assert section["admin-socket"] == ["unix:/run/w.sock mode=660 level=admin user=nobody-here"]
+    assert section["hard-stop-after"] == ["5m"]
+    assert got.state("daemon")[0] == got.state("chroot")[0] == "no-effect"
+    assert got.code == 0, got.report
+
+
+def test_http_and_tls_are_not_ours_and_lose_nothing(haproxy):
+    got = haproxy(listen() + "frontend h\nmode http\nbind :8080\ndefault_backend hb\nbackend hb\nmode http\n"
+                  "server s 10.0.0.1:80\nfrontend t\nbind :8443 ssl crt /x.pem\ndefault_backend hb2\n"
+                  "backend hb2\nserver s 10.0.0.1:443 ssl verify none\n")
+    assert list(got.sections) == ["listen a"]
+    assert {got.state(begin)[0] for begin in ("frontend h", "bind :8443", "backend hb2")} == {"not-ours"}
+    assert got.code == 0
+
+
+def test_what_weir_refuses_is_lost_with_its_words(haproxy):
+    got = haproxy(listen("server t 10.0.0.2:80 weight 999\n"))
+    state, why = got.state("server t")
+    assert state == "lost" and "256" in why
+    assert "server t" not in got.sections["listen a"] and got.code == 10
+
+
+def test_an_unknown_line_is_lost(haproxy):
+    assert haproxy(listen("frobnicate yes\n")).state("frobnicate")[0] == "lost"
+
+
+# ---- passwords, files, exit codes ---------------------------------------------------------------------
+
+PAGE = "listen stats\nmode http\nbind *:8404\nstats enable\nstats auth admin:sesame\n"
+
+
+def test_a_password_is_nowhere_in_clear_text(haproxy, tmp_path):
+    secret = (listen("# stats auth admin:sesame\noption tcp-check\ntcp-check send AUTH\\ sesame\\r\\n\n"
+                     "tcp-check expect string +OK\n", "server s 10.0.0.1:80 check") + PAGE +
+              "userlist u\nuser x insecure-password sesame\n")
+    got = haproxy(secret)
+    everything = got.process.stdout + got.process.stderr + got.report_path.read_text()
+    assert "sesame" not in everything
+    assert got.state("tcp-check send AUTH")[0] == got.state("stats auth")[0] == "lost"
+    assert "htpasswd -cB stats.htpasswd admin" in got.state("stats auth")[1]
+    assert "allow-from" not in got.sections["stats"]  # a page without its password stays on this machine
+    out = tmp_path / "out"
+    got = haproxy(secret, "-o", out)
+    assert got.process.stdout == ""
+    assert not any("sesame" in path.read_text() for path in out.iterdir())
+
+
+def test_a_folder_gets_the_hashes_of_passwords(haproxy, tmp_path):
+    out = tmp_path / "out"
+    got = haproxy(listen() + PAGE, "-o", out)
+    assert got.code == 0
+    assert stat.S_IMODE((out / "stats.htpasswd").stat().st_mode) == 0o640
+    assert (out / "stats.htpasswd").read_text().startswith("admin:$2y$")
+    assert "auth-file  = stats.htpasswd" in (out / "weir.ini").read_text()
+    checked = subprocess.run([WEIR, "-c", out / "weir.ini"], capture_output=True, text=True, timeout=60,
+                             check=False)
+    assert checked.returncode == 0, checked.stderr
+
+
+def test_all_files_are_written_or_none(haproxy, tmp_path):
+    out = tmp_path / "out"
+    (out / "weir.ini").mkdir(parents=True)
+    got = run(haproxy(listen() + PAGE).report_path.with_name("x.cfg"), "-o", out)
+    assert got.returncode == 3
+    assert [path.name for path in out.iterdir() if path.name.endswith(".new")] == []
+
+
+def test_strict_writes_nothing(haproxy, tmp_path):
+    got = haproxy(listen("timeout tunnel 1h\n"), "--strict", "-o", tmp_path / "out")
+    assert got.code == 11 and not (tmp_path / "out").exists()
+    assert haproxy(listen(), "--strict").code == 0
+
+
+def test_nothing_that_is_ours_is_no_result(haproxy):
+    got = haproxy("frontend h\nmode http\nbind :80\ndefault_backend b\nbackend b\nmode http\n"
+                  "server s 10.0.0.1:80\n")
+    assert (got.code, got.ini, got.report["result"]) == (1, "", False)
+
+
+def test_every_line_has_a_state(haproxy):
+    text = "global\nmaxconn 5\nfoo\n" + listen("option http-server-close\nacl z path /\n") + PAGE
+    got = haproxy(text)
+    assert [line["line"] for line in got.report["lines"]] == list(range(1, len(text.splitlines()) + 1))
+    states = {"carried", "no-effect", "different", "lost", "not-ours"}
+    assert {line["state"] for line in got.report["lines"]} <= states
+    assert sum(got.report["counts"].values()) == len(got.report["lines"])
+
+
+def test_the_report_is_on_standard_error(tmp_path):
+    path = tmp_path / "x.cfg"
+    path.write_text(listen("frobnicate yes\n"))
+    got = run(path)
+    assert f"{path}:1: carried: listen a" in got.stderr and f"{path}:8: lost: frobnicate yes" in got.stderr
+    assert got.returncode == 10 and "[listen a]" in got.stdout
+    brief = run("-q", path)
+    assert "carried: listen" not in brief.stderr and "lost: frobnicate" in brief.stderr
+
+
+@pytest.mark.parametrize("args", [[], ["--from", "squid", "x"]])
+def test_a_wrong_command_line(args):
+    assert run(*args).returncode == 2
+
+
+# ---- what cannot be read ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text, line, why", [
+    ("listen a\nbind \"x\n", 2, "double quote"), ("listen a\nbind 'x\n", 2, "single quote"),
+    ("listen a\nbind {{ port }}\n", 2, "'{{' is of a template"), ("listen a\n{% if x %}\n", 2, "'{%' is of"),
+    ("listen a\nbind @@PORT@@\n", 2, "'@@'"), ("listen a\nbind $(hostname):80\n", 2, "'$('"),
+    ("listen a\n.if feature(X)\nbind :80\n.endif\n", 2, "depends on the HAProxy"),
+    ("listen a\n.if 1\nbind :80\n", 2, "no '.endif'"), ("listen a\n.endif\n", 2, "without '.if'"),
+    ("listen a\nbind \\x0\n", 2, "\\x"), ("listen a\n\0\n", 2, "NUL"),
+])
+def test_haproxy_file_that_cannot_be_read(tmp_path, text, line, why):
+    path = tmp_path / "x.cfg"
+    path.write_text(text)
+    got = run(path)
+    assert got.returncode == 1 and got.stdout == ""
+    assert got.stderr.startswith(f"{path}:{line}: error: ") and why in got.stderr
+
+
+@pytest.mark.parametrize("text, line, why", [
+    ("stream {\nserver {\n", 2, "not closed"), ("stream { } }\n", 1, "closes nothing"),
+    ("stream {\nlisten 80\n}\n", 2, "without its ';'"), ("stream {\n a \"x;\n}\n", 2, "quote"),
+    ("stream {\nserver { listen {{ port }}; }\n}\n", 2, "template"),
+    ("include nothing.conf;\n", 1, "cannot be read"), ("include x.conf;\n", 1, "includes itself"),
+    ("a {" * 20 + "}" * 20, 1, "16 levels"),
+])
+def test_nginx_file_that_cannot_be_read(tmp_path, text, line, why):
+    path = tmp_path / "x.conf"
+    path.write_text(text)
+    got = run("--from", "nginx", path)
+    assert got.returncode == 1 and got.stdout == ""
+    assert f":{line}: error: " in got.stderr and why in got.stderr
+
+
+def test_a_large_file_is_refused(tmp_path):
+    path = tmp_path / "x.cfg"
+    path.write_text("#" * (10 << 20) + "\n\n")
+    assert "10 MiB" in run(path).stderr
+
+
+def test_conditions_and_folders(tmp_path):
+    folder = tmp_path / "conf.d"
+    folder.mkdir()
+    (folder / "10.cfg").write_text("defaults\n" + TIMES + "option redispatch\n")
+    (folder / "20.cfg").write_text(".if defined(NO_SUCH) || streq(\"$W\",\"1\")\nlisten a\nbind :1\n.else\n"
+                                   "listen b\nbind :2\n.endif\nserver s \"${W}0.0.0.1:1\"\n")
+    (folder / "30.txt").write_text("rubbish\n")
+    got = run(folder, env={**os.environ, "W": "1"})
+    assert got.returncode == 0, got.stderr
+    assert "[listen a]" in got.stdout and "[listen b]" not in got.stdout and "${W}0.0.0.1:1" in got.stdout
+
+
+# ---- nginx --------------------------------------------------------------------------------------------
+
+
+def stream(inside):
+    return "events { worker_connections 10; }\nstream {\n" + inside + "\n}\n"
+
+
+ONE = "server { listen 10.0.0.9:80; proxy_pass 10.0.0.1:80; %s }"
+
+
+@pytest.mark.parametrize("address, ours", [
+    ("80", "0.0.0.0:80"), ("*:80", "0.0.0.0:80"), ("[::]:80", "[::]:80 v6only"), ("[::]:80 ipv6only=off",
+                                                                                  "[::]:80"),
+    ("127.0.0.1:80-90", "127.0.0.1:80-90"), ("unix:/run/a.sock", "unix:/run/a.sock"),
+    ("80 reuseport backlog=9", "0.0.0.0:80 backlog=9"),
+])
+def test_nginx_listens_on_the_same_family(nginx, address, ours):
+    got = nginx(stream((ONE % "").replace("10.0.0.9:80", address)))
+    (section,) = [s for name, s in got.sections.items() if name.startswith("listen")]
+    assert section["bind"] == [ours]
+    assert got.code == 0, got.report
+
+
+def test_nginx_both_families_are_one_line(nginx):
+    got = nginx(stream("server { listen 80; listen [::]:80; proxy_pass 10.0.0.1:80; }"))
+    assert got.sections["listen port-80"]["bind"] == [":80"]
+
+
+@pytest.mark.parametrize("more, key, value", [
+    ("", "timeout-connect", "60s"), ("proxy_connect_timeout 5;", "timeout-connect", None),
+    ("", "timeout-client", None), ("proxy_timeout 1m30s;", "timeout-client", "90s"),
+    ("", "retries", "0"), ("proxy_protocol on;", "send-proxy", "v1"),
+    ("proxy_socket_keepalive on;", "server-keepalive", "on"),
+    ("deny 10.0.0.1; allow all;", "deny-from", "10.0.0.1"),
+    ("allow 10.0.0.0/8; allow ::1; deny all;", "allow-from", "10.0.0.0/8 ::1"),
+])
+def test_nginx_defaults_and_directives(nginx, more, key, value):
+    got = nginx(stream(ONE % more))
+    assert got.value("listen port-80", key) == value
+    assert got.code == 0, got.report
+
+
+def test_nginx_a_header_may_take_30_seconds(nginx):
+    got = nginx(stream((ONE % "set_real_ip_from 10.0.0.0/8;").replace("9:80;", "9:80 proxy_protocol;")))
+    assert got.value("listen port-80", "timeout-handshake") == "30s"
+    assert got.value("listen port-80", "trusted") == "10.0.0.0/8"
+
+
+@pytest.mark.parametrize("words, observe, retries", [
+    ("", "connect", "1"), ("max_fails=0", None, "1"), ("max_fails=3 fail_timeout=30",
+                                                       "connect limit=3 down=30s", "1"),
+])
+def test_nginx_leaves_servers_out_as_max_fails_says(nginx, words, observe, retries):
+    got = nginx(stream(f"upstream u {{ server 10.0.0.1:1 {words}; server 10.0.0.2:1 {words}; }}\n"
+                       "server { listen 80; proxy_pass u; }"))
+    assert got.value("listen u", "observe") == observe
+    assert got.value("listen u", "retries") == retries
+
+
+def test_nginx_servers_and_methods(nginx):
+    got = nginx(stream("upstream u { least_conn; server db.example.com:1 weight=2 max_conns=5; "
+                       "server 10.0.0.2:1 backup;"
+                       " server 10.0.0.3:1 down; }\nserver { listen 80; proxy_pass u; }"))
+    section = got.sections["listen u"]
+    assert section["balance"] == ["leastconn"]
+    assert section["server db.example.com"] == ["db.example.com:1 weight=2 maxconn=5"]
+    assert section["server s2"] == ["10.0.0.2:1 backup"] and section["server s3"] == ["10.0.0.3:1 disabled"]
+
+
+def test_nginx_the_most_specific_name_comes_first(nginx):
+    names = ["*.example.com w", "a.b.example.com b", "*.b.example.com v", "www.example.com a", '"" n',
+             "~^(.+\\.)?x\\.org$ x", "default d"]
+    entries = "".join(name + "; " for name in names)
+    got = nginx(stream("map $ssl_preread_server_name $u { hostnames; " + entries + "}\n" +
+                       "".join(f"upstream {u} {{ server 10.0.0.1:1; }}\n" for u in "abdnvwx") +
+                       "server { listen 443; ssl_preread on; preread_timeout 3s; proxy_pass $u; }"))
+    lines = [line.split(" = ")[1] for line in got.ini.splitlines() if line.startswith("use-backend")]
+    assert lines == ["sni=a.b.example.com", "sni=www.example.com", "sni=none", "sni=*.b.example.com",
+                     "sni=*.example.com", "sni=.x.org"]
+    assert got.value("frontend u", "default-backend") == "d"
+    assert got.value("frontend u", "sniff") == "tls timeout=3s"
+    assert got.code == 0, got.report
+
+
+def test_nginx_hello_times_out_after_30_seconds(nginx):
+    got = nginx(stream("map $ssl_preread_server_name $u { a.com 10.0.0.1:1; }\n"
+                       "server { listen 443; ssl_preread on; proxy_pass $u; }"))
+    assert got.value("frontend u", "sniff") == "tls timeout=30s"
+
+
+def test_nginx_networks_longest_first(nginx):
+    got = nginx(stream("geo $u { default 10.0.0.1:1; 10.0.0.0/8 10.0.0.2:1; 10.1.0.0/16 10.0.0.3:1; }\n"
+                       "server { listen 80; proxy_pass $u; }"))
+    lines = [line.split(" = ")[1] for line in got.ini.splitlines() if line.startswith("use-backend")]
+    assert lines == ["src=10.1.0.0/16", "src=10.0.0.0/8"]
+
+
+def test_nginx_names_that_clients_choose(nginx):
+    got = nginx(stream("server { listen 443; ssl_preread on; proxy_pass $ssl_preread_server_name:443; }"))
+    assert got.sections["listen port-443"]["server any"] == ["sni@443"]
+    assert got.sections["listen port-443"]["allow-sni"] == ["*"]
+    assert got.state("proxy_pass")[0] == "different"
+
+
+def test_nginx_one_upstream_in_two_ways_is_two_backends(nginx):
+    got = nginx(stream("upstream u { server 10.0.0.1:1; }\nserver { listen 80; proxy_pass u; }\n"
+                       "server { listen 81; proxy_pass u; proxy_protocol on; }\nserver { listen 82; "
+                       "proxy_pass u; }"))
+    assert sorted(name for name in got.sections if name.startswith("backend")) == ["backend u", "backend u-2"]
+    assert got.sections["backend u-2"]["send-proxy"] == ["v1"]
+
+
+def test_nginx_udp_tls_and_http_are_not_ours(nginx):
+    got = nginx(stream(ONE % "" + "server { listen 53 udp; proxy_pass 10.0.0.1:53; }"
+                       "server { listen 853 ssl; proxy_pass 10.0.0.1:53; "
+                       "}") + "http { server { listen 80; } }\n")
+    assert [name for name in got.sections if name != "defaults"] == ["listen port-80"]
+    assert got.report["counts"]["not-ours"] == 9 and got.code == 0
+
+
+def test_nginx_includes_are_relative_to_the_prefix(tmp_path):
+    (tmp_path / "conf.d").mkdir()
+    (tmp_path / "conf.d" / "b.conf").write_text(ONE % "")
+    (tmp_path / "etc").mkdir()
+    path = tmp_path / "etc" / "nginx.conf"
+    path.write_text("include none/*.conf;\nstream { include conf.d/*.conf; }\n")
+    got = run(path, "--prefix", tmp_path)
+    assert got.returncode == 0 and "[listen port-80]" in got.stdout, got.stderr
+    assert f"{tmp_path}/conf.d/b.conf:1: carried: server" in got.stderr
+
+
+def test_a_file_for_inside_of_stream(nginx):
+    assert nginx(ONE % "").sections["listen port-80"]["bind"] == ["10.0.0.9:80"]
