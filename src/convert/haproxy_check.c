@@ -47,8 +47,6 @@ static const char *redis_role(const struct old_lines *rules)
 		const struct old_line *line = rules->list[i];
 		const char *text = old_word(line, line->count - 1);
 
-		if (says(line, 1, "send") && strncmp(text, "AUTH", 4) == 0)
-			return NULL;
 		ping = ping || (says(line, 1, "send") && strncmp(text, "PING", 4) == 0);
 		if (says(line, 1, "expect") && strcmp(text, "role:master") == 0)
 			role = " role=master";
@@ -107,11 +105,37 @@ static void take_connect(struct checker *k, struct old_line *line, const char **
 	}
 }
 
+/* A password that would stand in the result. */
+static bool has_secret(const struct old_line *line)
+{
+	return strstr(line->shown, "***") != NULL;
+}
+
+/* A check that logs in: nothing behind the login would be answered, so weir asks whether the server is alive.
+ */
+static bool take_login_rules(struct checker *k, const struct old_lines *rules)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < rules->count; i++)
+		found = found ||
+			(strcmp(rules->list[i]->words[0], "tcp-check") == 0 && has_secret(rules->list[i]));
+	for (size_t i = 0; i < rules->count && found; i++)
+		old_set(k->h->arena, rules->list[i], OLD_LOST,
+			has_secret(rules->list[i])
+			    ? "a password would stand in the file: weir does not log in"
+			    : "the check does not log in, and asks less");
+	if (found)
+		k->text = redis_role(rules) != NULL ? "redis" : "tcp";
+	return found;
+}
+
 static void take_tcp_rules(struct checker *k, const struct old_lines *rules)
 {
 	const char *role = redis_role(rules), *port = NULL;
-	unsigned connects = 0;
 
+	if (take_login_rules(k, rules))
+		return;
 	if (role != NULL) {
 		k->text = arena_printf(k->h->arena, "redis%s", role);
 		for (size_t i = 0; i < rules->count; i++)
@@ -125,13 +149,7 @@ static void take_tcp_rules(struct checker *k, const struct old_lines *rules)
 		old_set(k->h->arena, line, OLD_CARRIED, NULL);
 		if (strcmp(line->words[0], "tcp-check") != 0) {
 			old_set(k->h->arena, line, OLD_NO_EFFECT, "the check is not by HTTP");
-		} else if (strstr(line->shown, "***") != NULL) {
-			old_set(
-			    k->h->arena, line, OLD_LOST,
-			    "a password would be in the file; a server that asks for one is alive: check = "
-			    "redis");
 		} else if (says(line, 1, "connect")) {
-			connects++;
 			take_connect(k, line, &port);
 		} else if (says(line, 1, "send")) {
 			append(k, arena_printf(k->h->arena, "send %s", quoted(k, old_word(line, 2))));

@@ -400,6 +400,33 @@ static void take_name_server(struct haproxy *h, struct old_line *line)
 	old_set(h->arena, line, OLD_CARRIED, NULL);
 }
 
+/* How long an answer holds: for all backends, as one section of resolvers does. */
+static void take_hold(struct haproxy *h, struct old_line *line)
+{
+	static const char *const kinds[] = {"nx", "timeout", "refused", "other", "obsolete"};
+	struct ini_section *defaults = ini_only(h->ini, IN_DEFAULTS);
+	const char *time = haproxy_duration(h->arena, old_word(line, 2));
+
+	if (strcmp(old_word(line, 1), "valid") == 0 && time != NULL) {
+		if (ini_find(defaults, "resolve-interval") == NULL)
+			ini_add(h->ini, defaults, line, "resolve-interval", "%s", time);
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+		const char *key = arena_printf(h->arena, "hold-%s", kinds[i]);
+
+		if (strcmp(old_word(line, 1), kinds[i]) != 0 || time == NULL)
+			continue;
+		if (ini_find(defaults, key) == NULL)
+			ini_add(h->ini, defaults, line, key, "%s", time);
+		else
+			old_set(h->arena, line, OLD_DIFFERENT, "one %s for all resolvers", key);
+		return;
+	}
+	old_set(h->arena, line, OLD_LOST,
+		"weir has hold-nx, hold-timeout, hold-refused, hold-other, hold-obsolete");
+}
+
 void haproxy_resolvers(struct haproxy *h, struct proxy *p)
 {
 	old_set(h->arena, p->head, OLD_CARRIED, NULL);
@@ -411,8 +438,7 @@ void haproxy_resolvers(struct haproxy *h, struct proxy *p)
 		else if (strcmp(line->words[0], "parse-resolv-conf") == 0)
 			old_set(h->arena, line, OLD_CARRIED, NULL);
 		else if (strcmp(line->words[0], "hold") == 0)
-			old_set(h->arena, line, OLD_DIFFERENT,
-				"write hold-nx, hold-timeout, hold-other in the backend; weir's are 30s");
+			take_hold(h, line);
 		else
 			old_set(h->arena, line, OLD_NO_EFFECT, "weir asks name servers in its own way");
 	}

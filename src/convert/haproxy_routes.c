@@ -17,9 +17,9 @@ struct routing {
 	struct proxy *p;
 	struct old_line *line;
 	const char *backend;
-	bool tls;    /* a line needs the hello */
-	bool protos; /* a line needs to know what a client speaks */
-	struct old_line *protos_by;
+	bool tls;		 /* a line needs the hello */
+	bool protos;		 /* a line needs to know what a client speaks */
+	struct old_line *always; /* the route that takes every client that gets so far */
 };
 
 /* The words of a line by kind; NULL = none. */
@@ -81,8 +81,29 @@ static void put_term(struct routing *r, struct words *w, const struct term *t)
 	}
 }
 
-/* Adds a use-backend line, in pieces if it is long. */
-static void add_line(struct routing *r, const struct words *w)
+/* Moves a list that is too long for a line into a file. */
+static void move_to_file(struct routing *r, struct words *w, enum term_kind kind, const char *word)
+{
+	const char *name, *list = w->value[kind];
+
+	if (list == NULL || strlen(list) < READER_LINE_MAX / 4)
+		return;
+	if (!r->h->work->wish->with_files || strchr(list, '@') != NULL) {
+		w->error = arena_printf(
+		    r->h->arena,
+		    "a list that is too long for a line: convert with -o DIR, or write %s=@FILE, "
+		    "with one entry per line",
+		    word);
+		return;
+	}
+	name = work_file(r->h->work, arena_printf(r->h->arena, "lists/%s.%s", r->backend, word),
+			 work_lines(r->h->arena, list));
+	w->value[kind] = arena_printf(r->h->arena, "@%s", name);
+	w->file = true;
+}
+
+/* Adds a use-backend line. */
+static void add_line(struct routing *r, struct words *w)
 {
 	static const struct {
 		enum term_kind kind;
@@ -95,15 +116,21 @@ static void add_line(struct routing *r, const struct words *w)
 	const char *text = "";
 	struct ini_line *line;
 
+	move_to_file(r, w, TERM_SRC, "src");
+	move_to_file(r, w, TERM_SNI, "sni");
+	if (w->error != NULL) {
+		old_set(r->h->arena, r->line, OLD_LOST, "%s", w->error);
+		return;
+	}
 	for (size_t i = 0; i < ARRAY_LEN(order); i++)
 		if (w->value[order[i].kind] != NULL)
 			text = ini_join(
 			    r->h->arena, text,
 			    arena_printf(r->h->arena, "%s=%s", order[i].word, w->value[order[i].kind]));
-	if (strlen(text) > READER_LINE_MAX - 200) {
-		old_set(r->h->arena, r->line, OLD_LOST,
-			"a list that is too long for a line: put it into a file, "
-			"one entry per line, and write @FILE");
+	if (text[0] == '\0') {
+		if (r->always == NULL)
+			ini_add(r->h->ini, r->p->out, r->line, "default-backend", "%s", r->backend);
+		r->always = r->line;
 		return;
 	}
 	line = ini_add(r->h->ini, r->p->out, r->line, arena_printf(r->h->arena, "use-backend %s", r->backend),
@@ -208,10 +235,14 @@ static void take_route(struct routing *r, struct old_line *line)
 
 	r->line = line;
 	r->backend = old_word(line, 1);
+	if (r->always != NULL) {
+		old_set(r->h->arena, line, OLD_NO_EFFECT, "line %u takes every client", r->always->line);
+		return;
+	}
 	if (!is_ours(r, r->backend))
 		return;
 	if (line->count < 4) {
-		const struct words none = {.error = NULL};
+		struct words none = {.error = NULL};
 
 		if (line->count == 2)
 			add_line(r, &none);
@@ -255,6 +286,6 @@ void haproxy_routes(struct haproxy *h, struct proxy *p)
 		take_route(&r, p->lists[LIST_ROUTE].list[i]);
 	settle_sniff(&r, &p->out->lines[sniff]);
 	r.line = p->slots[SLOT_BACKEND].line;
-	if (slot_on(p, SLOT_BACKEND) && is_ours(&r, slot_word(p, SLOT_BACKEND, 0)))
+	if (r.always == NULL && slot_on(p, SLOT_BACKEND) && is_ours(&r, slot_word(p, SLOT_BACKEND, 0)))
 		slot_add(h, p, SLOT_BACKEND, "default-backend", slot_word(p, SLOT_BACKEND, 0));
 }

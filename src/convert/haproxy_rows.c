@@ -160,6 +160,9 @@ static const char *inet_address(struct arena *a, const char *text, bool is_bind)
 	}
 	if (is_bind)
 		return arena_printf(a, "%s:%s", host, port);
+	/* A variable may have the port, too. */
+	if (colon == NULL && host[0] == '$')
+		return host;
 	if (port[0] == '\0' || strcmp(port, "+0") == 0 || strcmp(port, "0") == 0)
 		return arena_printf(a, "%s:*", host);
 	return arena_printf(a, "%s:%s", host, port);

@@ -103,8 +103,17 @@ static void take_name(struct map *m, struct old_line *line, const char *key)
 
 static void take_protocol(struct map *m, struct old_line *line, const char *key)
 {
+	const struct old_line *otherwise = nginx_find(&m->block->inside, NULL, "default");
+
+	for (size_t i = 0; i < m->count && key[0] != '\0'; i++) {
+		if (strcmp(m->entries[i].key, "tls") != 0 ||
+		    strcmp(m->entries[i].target, old_word(line, 1)) == 0)
+			continue;
+		old_set(m->n->arena, line, OLD_LOST, "weir does not tell versions of TLS apart");
+		return;
+	}
 	add_entry(m, line, key[0] == '\0' ? "http,ssh,other" : "tls", RANK_EXACT);
-	if (key[0] != '\0')
+	if (key[0] != '\0' && (otherwise == NULL || strcmp(old_word(otherwise, 1), old_word(line, 1)) != 0))
 		old_set(m->n->arena, line, OLD_DIFFERENT, "weir does not tell versions of TLS apart");
 }
 
@@ -202,27 +211,57 @@ static bool may_join(const struct map *m, size_t a, size_t b)
 
 static const char *const words[] = {"sni", "proto", "alpn", "src", "dst-port", ""};
 
-/* The lines for entry `i` and those that can be on the same line. */
-static void add_line(struct map *m, size_t i)
+/* Joins the keys of entry `i` and of those that can be on the same line. */
+static const char *join_keys(struct map *m, size_t i, const char *between)
 {
-	struct map_entry *e = &m->entries[i];
-	const char *name = nginx_backend(m->n, e->line, e->target, m->sides), *list = e->key;
+	const char *list = m->entries[i].key;
+	struct text text;
 
-	if (name == NULL)
-		return;
+	text_init(&text);
+	text_printf(&text, "%s", list);
 	for (size_t k = i + 1; k < m->count; k++) {
 		struct map_entry *other = &m->entries[k];
 
-		if (other->target == NULL || !may_join(m, i, k) ||
-		    strlen(list) + strlen(other->key) > READER_LINE_MAX / 2)
+		if (other->key[0] == '\0' || !may_join(m, i, k))
 			continue;
 		if (strcmp(list, other->key) != 0)
-			list = arena_printf(m->n->arena, "%s,%s", list, other->key);
+			text_printf(&text, "%s%s", between, other->key);
 		old_set(m->n->arena, other->line, OLD_CARRIED, NULL);
 		other->key = "";
 	}
-	ini_add(m->n->ini, m->s, e->line, arena_printf(m->n->arena, "use-backend %s", name), "%s=%s",
-		words[m->subject], list);
+	list = text.failed ? list : arena_strndup(m->n->arena, text.bytes, text.len);
+	text_free(&text);
+	return list;
+}
+
+/* The line for entry `i`: with a list in a file if it is long. */
+static void add_line(struct map *m, size_t i)
+{
+	struct map_entry *e = &m->entries[i];
+	const char *name = nginx_backend(m->n, e->line, e->target, m->sides), *list;
+	const char *word = words[m->subject];
+	struct ini_line *line;
+
+	if (name == NULL)
+		return;
+	list = join_keys(m, i, ",");
+	if (strlen(list) >= READER_LINE_MAX / 4) {
+		if (!m->n->work->wish->with_files || (m->subject != BY_SNI && m->subject != BY_SOURCE)) {
+			old_set(m->n->arena, e->line, OLD_LOST,
+				"a list that is too long for a line: convert with -o DIR, or write %s=@FILE, "
+				"with "
+				"one entry per line",
+				word);
+			return;
+		}
+		list = work_file(m->n->work, arena_printf(m->n->arena, "lists/%s.%s", name, word),
+				 work_lines(m->n->arena, list));
+		list = arena_printf(m->n->arena, "@%s", list);
+	}
+	line = ini_add(m->n->ini, m->s, e->line, arena_printf(m->n->arena, "use-backend %s", name), "%s=%s",
+		       word, list);
+	if (list[0] == '@')
+		line->stand_in = "";
 }
 
 static void add_default(struct map *m)

@@ -220,3 +220,13 @@ const char *work_spaced(struct arena *a, const char *list)
 			*c = ' ';
 	return out;
 }
+
+const char *work_lines(struct arena *a, const char *list)
+{
+	char *out = arena_printf(a, "%s\n", list);
+
+	for (char *c = out; *c != '\0'; c++)
+		if (*c == ',')
+			*c = '\n';
+	return out;
+}

@@ -38,6 +38,8 @@ const char *work_password_hash(struct arena *a, const char *password);
 const char *work_joined(struct arena *a, const char *const *list, size_t count, const char *between);
 /* The name for a regular expression such as "^(.+\.)?a\.com$" (".a.com"), or NULL for another pattern. */
 const char *work_name_of_pattern(struct arena *a, const char *text);
+/* The list with each item on a line of its own. */
+const char *work_lines(struct arena *a, const char *list);
 /* The list with blanks in place of commas. */
 const char *work_spaced(struct arena *a, const char *list);
 

@@ -256,6 +256,45 @@ def test_a_route_that_weir_cannot_take_is_lost(haproxy, line, why):
     assert why in reason
 
 
+@pytest.mark.parametrize("line", ["use_backend x", "use_backend x if TRUE"])
+def test_a_route_without_a_condition_is_the_default(haproxy, line):
+    got = haproxy(routes(line + "\nuse_backend y if HTTP"))
+    assert got.sections["frontend f"]["default-backend"] == ["x"]
+    assert got.state("use_backend y")[0] == got.state("default_backend")[0] == "no-effect"
+
+
+def test_a_long_list_is_a_file(haproxy, tmp_path):
+    names = [f"host{i}.example.com" for i in range(200)]
+    text = routes("".join(f"acl n req.ssl_sni -i {' '.join(names[i:i + 50])}\n" for i in range(0, 200, 50)) +
+                  "use_backend x if n")
+    got = haproxy(text)
+    assert got.state("use_backend x")[0] == "lost" and "-o DIR" in got.state("use_backend x")[1]
+    got = haproxy(text, "-o", tmp_path / "out")
+    assert got.code == 0, got.report
+    assert (tmp_path / "out/lists/x.sni").read_text().split() == names
+    assert "use-backend x   = sni=@lists/x.sni" in (tmp_path / "out/weir.ini").read_text()
+    checked = subprocess.run([WEIR, "-c", tmp_path / "out/weir.ini"], capture_output=True, text=True,
+                             timeout=60, check=False)
+    assert checked.returncode == 0, checked.stderr
+
+
+def test_a_check_that_logs_in_only_asks_whether_a_server_is_alive(haproxy):
+    got = haproxy(listen("option tcp-check\ntcp-check send AUTH\\ x\\r\\n\ntcp-check expect string +OK\n"
+                         "tcp-check send PING\\r\\n\ntcp-check expect string +PONG\n",
+                         "server s 10.0.0.1:80 check"))
+    assert got.value("listen a", "check") == "redis"
+    assert got.state("tcp-check expect string +OK")[0] == "lost" and got.code == 10
+
+
+def test_resolvers_hold_for_all_backends(haproxy):
+    got = haproxy(listen() + "resolvers r\nnameserver a 10.0.0.53:53\nnameserver b 10.0.0.54:5353\n"
+                  "hold nx 5s\nhold valid 1m\nresolve_retries 3\n")
+    assert got.sections["global"]["resolvers"] == ["10.0.0.53 10.0.0.54:5353"]
+    assert got.sections["defaults"]["hold-nx"] == ["5s"]
+    assert got.sections["defaults"]["resolve-interval"] == ["1m"]
+    assert got.code == 0
+
+
 def test_a_backend_that_may_be_down_gets_a_fallback(haproxy):
     got = haproxy(routes("use_backend x if { nbsrv(y) lt 1 }"))
     assert got.sections["backend y"]["fallback-backend"] == ["x"]
