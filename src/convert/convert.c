@@ -15,7 +15,7 @@
 #include "weir/settings/config_reading.h"
 #include "work.h"
 
-#define JUDGED_MAX 200 /* rounds */
+#define JUDGED_MAX 50 /* rounds; most need one or two */
 
 /* ---- whose configuration is it? ---- */
 
@@ -62,58 +62,48 @@ static enum convert_from find_out(struct work *w)
 
 /* ---- judging ---- */
 
-static void refuse(struct work *w, struct ini_line *line, const struct diag_item *item)
+static void refuse_line(struct work *w, struct ini_line *line, const char *why)
 {
 	line->left_out = true;
 	if (line->from != NULL)
 		old_set(w->arena, line->from, OLD_LOST, "weir refuses '%s = %s': %s", line->key, line->value,
-			item->text);
+			why);
 	else
-		work_note(w, "left out '%s = %s': %s", line->key, line->value, item->text);
+		work_note(w, "left out '%s = %s': %s", line->key, line->value, why);
 }
 
-/* Takes out the first line that weir refuses. Returns whether there was one. */
-static bool refuse_one(struct work *w, const struct config_reading *r, struct ini_line **map, size_t count)
+static void refuse_section(struct work *w, struct ini_section *s, const char *why)
 {
-	for (size_t i = 0; i < r->diag.count; i++) {
-		const struct diag_item *item = &r->diag.items[i];
-		const size_t at = item->at.line;
-
-		if (item->level != DIAG_LEVEL_ERROR || at == 0 || at > count)
-			continue;
-		if (map[at - 1] != NULL) {
-			refuse(w, map[at - 1], item);
-			return true;
-		}
-	}
-	return false;
+	s->left_out = true;
+	if (s->from != NULL)
+		old_set(w->arena, s->from, OLD_LOST, "weir refuses the section: %s", why);
 }
 
-/* A section that weir refuses as a whole: leaves out the one whose header is meant. */
-static bool refuse_section(struct work *w, const struct config_reading *r)
+/* Takes out the lines that weir refuses, or, if there are none, the sections. Returns whether it took any. */
+static bool refuse(struct work *w, const struct config_reading *r, const struct ini_origin *map, size_t count)
 {
-	for (size_t i = 0; i < r->diag.count; i++) {
-		const struct diag_item *item = &r->diag.items[i];
+	bool found = false;
 
-		if (item->level != DIAG_LEVEL_ERROR)
-			continue;
-		for (size_t s = 0; s < w->ini.count; s++) {
-			struct ini_section *section = w->ini.sections[s];
-			const char *name = section->name != NULL ? section->name : "";
+	for (unsigned headers = 0; headers < 2 && !found; headers++) {
+		for (size_t i = 0; i < r->diag.count; i++) {
+			const struct diag_item *item = &r->diag.items[i];
+			const struct ini_origin *origin;
 
-			if (section->left_out || name[0] == '\0' || item->at.source == NULL ||
-			    item->at.line == 0 || item->at.line > item->at.source->line_count)
+			if (item->level != DIAG_LEVEL_ERROR || item->at.line == 0 || item->at.line > count)
 				continue;
-			if (strstr(item->at.source->lines[item->at.line - 1].text, name) == NULL)
+			origin = &map[item->at.line - 1];
+			if (origin->section->left_out)
 				continue;
-			section->left_out = true;
-			if (section->from != NULL)
-				old_set(w->arena, section->from, OLD_LOST, "weir refuses the section: %s",
-					item->text);
-			return true;
+			if (headers == 1 && origin->line == NULL) {
+				refuse_section(w, origin->section, item->text);
+				found = true;
+			} else if (headers == 0 && origin->line != NULL && !origin->line->left_out) {
+				refuse_line(w, origin->line, item->text);
+				found = true;
+			}
 		}
 	}
-	return false;
+	return found;
 }
 
 /* Returns whether weir takes it. */
@@ -121,7 +111,7 @@ static bool judge_once(struct work *w, bool *changed)
 {
 	struct config_input input = {0};
 	struct config_reading r;
-	struct ini_line **map;
+	struct ini_origin *map;
 	struct text text;
 	size_t count;
 	bool fine;
@@ -138,7 +128,7 @@ static bool judge_once(struct work *w, bool *changed)
 	config_read(&input, &r);
 	fine = r.config != NULL;
 	if (!fine && !r.no_memory)
-		*changed = refuse_one(w, &r, map, count) || refuse_section(w, &r);
+		*changed = refuse(w, &r, map, count);
 	config_reading_free(&r);
 	config_input_free(&input);
 	return fine;

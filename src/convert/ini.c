@@ -389,13 +389,21 @@ void ini_write(struct ini *ini, struct text *out)
 				write_section(ini->sections[i], out);
 }
 
-static void add_to_map(struct ini *ini, struct ini_line ***map, size_t *count, struct ini_line *line)
+static void add_to_map(struct ini *ini, struct ini_origin **map, size_t *count, struct ini_origin origin)
 {
 	*map = arena_grow(ini->arena, *map, *count, sizeof(**map));
-	(*map)[(*count)++] = line;
+	(*map)[(*count)++] = origin;
 }
 
-void ini_write_judged(struct ini *ini, struct text *out, struct ini_line ***map, size_t *map_count)
+/* Is it judged here: does it depend on nothing that only the target machine has, and has this build its key?
+ */
+static bool is_judged(const struct ini_section *s, const struct ini_line *line)
+{
+	return !line->left_out && line->key[0] != '\0' &&
+	       (line->stand_in == NULL || line->stand_in[0] != '\0') && option_of(s, line->key) != NULL;
+}
+
+void ini_write_judged(struct ini *ini, struct text *out, struct ini_origin **map, size_t *map_count)
 {
 	*map = NULL;
 	*map_count = 0;
@@ -405,19 +413,15 @@ void ini_write_judged(struct ini *ini, struct text *out, struct ini_line ***map,
 		if (!is_written(s))
 			continue;
 		write_head(s, out);
-		add_to_map(ini, map, map_count, NULL);
+		add_to_map(ini, map, map_count, (struct ini_origin){NULL, s});
 		for (size_t l = 0; l < s->count; l++) {
 			struct ini_line *line = &s->lines[l];
-			const char *value = line->stand_in != NULL ? line->stand_in : line->value;
 
-			if (line->left_out || line->key[0] == '\0' ||
-			    (line->stand_in != NULL && value[0] == '\0'))
+			if (!is_judged(s, line))
 				continue;
-			/* A key that this build does not have cannot be judged by it. */
-			if (option_of(s, line->key) == NULL)
-				continue;
-			text_printf(out, "%s = %s\n", line->key, value);
-			add_to_map(ini, map, map_count, line);
+			text_printf(out, "%s = %s\n", line->key,
+				    line->stand_in != NULL ? line->stand_in : line->value);
+			add_to_map(ini, map, map_count, (struct ini_origin){line, s});
 		}
 	}
 }

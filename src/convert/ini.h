@@ -52,10 +52,18 @@ struct ini_line *ini_find(const struct ini_section *s, const char *key);
 void ini_join_families(struct ini *ini, struct ini_section *s);
 /* Moves to [defaults] what all sections share, and leaves out what is our default. */
 void ini_shorten(struct ini *ini);
-/* Writes it; `judged`: as it is judged, with one line per line and nothing aligned, and which line came from
- * which line of the file to `*map` (in the arena), of `*map_count` lines. */
+/* Writes it. */
 void ini_write(struct ini *ini, struct text *out);
-void ini_write_judged(struct ini *ini, struct text *out, struct ini_line ***map, size_t *map_count);
+
+/* What a line of the judged text is: a line, or the header of a section. */
+struct ini_origin {
+	struct ini_line *line; /* NULL = the header */
+	struct ini_section *section;
+};
+
+/* Writes it as it is judged on this machine, without comments, and what each line of that text is (in the
+ * arena). */
+void ini_write_judged(struct ini *ini, struct text *out, struct ini_origin **map, size_t *map_count);
 /* Words with a space in between. */
 const char *ini_join(struct arena *a, const char *first, const char *second);
 /* `bytes` between double quotes, with the escapes of weir.ini(5). */
