@@ -200,6 +200,7 @@ static void decide_by_backends(struct haproxy *h, struct proxy *p)
 	for (size_t i = 0; (name = target_of(p, i)) != NULL; i++) {
 		const struct proxy *found = haproxy_find(h, BIT(PROXY_BACKEND) | BIT(PROXY_LISTEN), name);
 
+		/* There is none, or HAProxy computes its name. */
 		if (found == NULL || found->why_not == NULL)
 			return;
 		to = found;

@@ -127,6 +127,8 @@ void haproxy_binds(struct haproxy *h, struct proxy *p);
 void haproxy_servers(struct haproxy *h, struct proxy *p);
 void haproxy_routes(struct haproxy *h, struct proxy *p);
 void haproxy_rules(struct haproxy *h, struct proxy *p);
+/* use_backend with a map of names. False: it is something else. */
+bool haproxy_name_map(struct haproxy *h, struct proxy *p, struct old_line *line);
 void haproxy_sticking(struct haproxy *h, struct proxy *p);
 
 /* What servers say about checks, for haproxy_check(). */

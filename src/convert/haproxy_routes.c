@@ -239,6 +239,13 @@ static void take_route(struct routing *r, struct old_line *line)
 		old_set(r->h->arena, line, OLD_NO_EFFECT, "line %u takes every client", r->always->line);
 		return;
 	}
+	if (strchr(r->backend, '%') != NULL && haproxy_name_map(r->h, r->p, line)) {
+		r->tls = true;
+		if (line->count > 2)
+			old_set(r->h->arena, line, OLD_DIFFERENT,
+				"its condition is left out: a name in the map decides");
+		return;
+	}
 	if (!is_ours(r, r->backend))
 		return;
 	if (line->count < 4) {
@@ -286,6 +293,7 @@ void haproxy_routes(struct haproxy *h, struct proxy *p)
 		take_route(&r, p->lists[LIST_ROUTE].list[i]);
 	settle_sniff(&r, &p->out->lines[sniff]);
 	r.line = p->slots[SLOT_BACKEND].line;
-	if (r.always == NULL && slot_on(p, SLOT_BACKEND) && is_ours(&r, slot_word(p, SLOT_BACKEND, 0)))
+	if (r.always == NULL && ini_find(p->out, "default-backend") == NULL && slot_on(p, SLOT_BACKEND) &&
+	    is_ours(&r, slot_word(p, SLOT_BACKEND, 0)))
 		slot_add(h, p, SLOT_BACKEND, "default-backend", slot_word(p, SLOT_BACKEND, 0));
 }

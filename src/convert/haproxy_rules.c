@@ -21,12 +21,12 @@ struct rules {
 	struct old_line *accept_line; /* the last that accepted networks */
 };
 
-static void add_networks(struct rules *r, struct old_line *line, const char *key, const char *list, bool file)
+static void add_networks(struct rules *r, struct old_line *line, const char *key, const char *text, bool file)
 {
-	struct ini_line *out = ini_add(r->h->ini, r->out, line, key, "%s", work_spaced(r->h->arena, list));
+	struct work_list list = {.count = 0};
 
-	if (file)
-		out->stand_in = "";
+	work_list_split(r->h->arena, &list, text);
+	work_add_list(r->h->ini, r->out, line, key, &list, !file);
 }
 
 /* The period of the rate in a stick-table, such as "10s". */

@@ -309,6 +309,11 @@ bool nginx_routes(struct nginx *n, struct ini_section *s, struct old_line *pass,
 	m.hostnames = nginx_find(&m.block->inside, NULL, "hostnames") != NULL;
 	for (size_t i = 0; i < m.block->inside.count; i++)
 		take_line(&m, m.block->inside.list[i]);
+	if (m.count > WORK_MAP_MAX) {
+		old_set(n->arena, pass, OLD_LOST,
+			"a map of more than %d entries: write a list per backend, @FILE", WORK_MAP_MAX);
+		return false;
+	}
 	put_in_order(&m);
 	add_sniff(&m, timeout);
 	for (size_t i = 0; i < m.count; i++)

@@ -144,11 +144,6 @@ static void add_binds(struct serving *v)
 
 /* ---- who may come ---- */
 
-static const char *append(struct arena *a, const char *list, const char *item)
-{
-	return ini_join(a, list, item);
-}
-
 /* The lines of `allow` and `deny` that hold: those of the block, else those of stream. */
 static const struct old_lines *access_lines(const struct serving *v)
 {
@@ -161,7 +156,7 @@ static const struct old_lines *access_lines(const struct serving *v)
 static void add_access(struct serving *v)
 {
 	const struct old_lines *lines = access_lines(v);
-	const char *allowed = "", *denied = "";
+	struct work_list allowed = {.count = 0}, denied = {.count = 0};
 	struct arena *a = v->n->arena;
 	struct old_line *allow_line = NULL, *deny_line = NULL;
 	bool closed = false;
@@ -181,32 +176,31 @@ static void add_access(struct serving *v)
 		if (strcmp(what, "all") == 0) {
 			closed = true;
 			if (allow)
-				allowed = "";
-			else if (allowed[0] == '\0')
+				allowed.count = 0;
+			else if (allowed.count == 0)
 				old_set(a, line, OLD_LOST, "it refuses every client");
 		} else if (allow) {
-			allowed = append(a, allowed, what);
+			work_list_add(a, &allowed, what);
 			allow_line = line;
 		} else {
-			if (allowed[0] != '\0')
+			if (allowed.count > 0)
 				old_set(a, line, OLD_DIFFERENT,
 					"deny-from wins over allow-from, wherever it is written");
-			denied = append(a, denied, what);
+			work_list_add(a, &denied, what);
 			deny_line = line;
 		}
 	}
-	if (denied[0] != '\0')
-		ini_add(v->n->ini, v->s, deny_line, "deny-from", "%s", denied);
-	if (allowed[0] != '\0' && closed)
-		ini_add(v->n->ini, v->s, allow_line, "allow-from", "%s", allowed);
-	else if (allowed[0] != '\0')
+	work_add_list(v->n->ini, v->s, deny_line, "deny-from", &denied, true);
+	if (closed)
+		work_add_list(v->n->ini, v->s, allow_line, "allow-from", &allowed, true);
+	else if (allowed.count > 0)
 		old_set(a, allow_line, OLD_NO_EFFECT, "nobody is refused after it");
 }
 
 static void add_limits(struct serving *v)
 {
 	struct old_line *limit = find(v, "limit_conn"), *zone = find(v, "limit_conn_zone");
-	const char *trusted = "";
+	struct work_list trusted = {.count = 0};
 
 	if (limit != NULL && zone != NULL && strstr(old_word(zone, 1), "remote_addr") != NULL) {
 		ini_add(v->n->ini, v->s, limit, "maxconn-per-source", "%s", old_word(limit, 2));
@@ -215,7 +209,7 @@ static void add_limits(struct serving *v)
 		old_set(v->n->arena, limit, OLD_LOST,
 			"weir limits per client address (maxconn-per-source) and per frontend (maxconn)");
 	}
-	for (size_t up = 0; up < 2 && trusted[0] == '\0'; up++) {
+	for (size_t up = 0; up < 2 && trusted.count == 0; up++) {
 		const struct old_lines *lines = up ? v->n->stream : &v->block->inside;
 
 		for (size_t i = 0; i < lines->count; i++) {
@@ -224,13 +218,13 @@ static void add_limits(struct serving *v)
 			if (strcmp(line->words[0], "set_real_ip_from") != 0 ||
 			    strcmp(old_word(line, 1), "unix:") == 0)
 				continue;
-			trusted = append(v->n->arena, trusted, old_word(line, 1));
+			work_list_add(v->n->arena, &trusted, old_word(line, 1));
 			old_set(v->n->arena, line, v->proxy ? OLD_CARRIED : OLD_NO_EFFECT,
 				v->proxy ? NULL : "no listen of the block has proxy_protocol");
 		}
 	}
-	if (trusted[0] != '\0' && v->proxy)
-		ini_add(v->n->ini, v->s, NULL, "trusted", "%s", trusted);
+	if (v->proxy)
+		work_add_list(v->n->ini, v->s, NULL, "trusted", &trusted, true);
 	if (v->proxy)
 		ini_add(v->n->ini, v->s, find(v, "proxy_protocol_timeout"), "timeout-handshake", "%s",
 			time_of(v, "proxy_protocol_timeout", "30s"));

@@ -230,3 +230,36 @@ const char *work_lines(struct arena *a, const char *list)
 			*c = '\n';
 	return out;
 }
+
+#define NETWORKS_BYTES 100 /* of a line that a person can read */
+
+void work_add_list(struct ini *ini, struct ini_section *s, struct old_line *from, const char *key,
+		   const struct work_list *list, bool judged)
+{
+	const char *text = "";
+
+	for (size_t i = 0; i < list->count; i++) {
+		text = ini_join(ini->arena, text, list->items[i]);
+		if (strlen(text) < NETWORKS_BYTES && i + 1 < list->count)
+			continue;
+		ini_add(ini, s, from, key, "%s", text)->stand_in = judged ? NULL : "";
+		text = "";
+	}
+}
+
+void work_list_add(struct arena *a, struct work_list *list, const char *item)
+{
+	list->items = arena_grow(a, list->items, list->count, sizeof(*list->items));
+	list->items[list->count++] = item;
+}
+
+void work_list_split(struct arena *a, struct work_list *list, const char *text)
+{
+	while (*text != '\0') {
+		const size_t len = strcspn(text, ",");
+
+		if (len > 0)
+			work_list_add(a, list, arena_strndup(a, text, len));
+		text += len + (text[len] == ',');
+	}
+}

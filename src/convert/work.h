@@ -43,4 +43,19 @@ const char *work_lines(struct arena *a, const char *list);
 /* The list with blanks in place of commas. */
 const char *work_spaced(struct arena *a, const char *list);
 
+#define WORK_MAP_MAX 20000 /* entries of a map */
+
+/* Items in the arena. */
+struct work_list {
+	const char **items;
+	size_t count;
+};
+
+void work_list_add(struct arena *a, struct work_list *list, const char *item);
+/* Adds what is between the commas of `text`. */
+void work_list_split(struct arena *a, struct work_list *list, const char *text);
+/* Adds lines of a key that may be repeated, with the items between blanks. */
+void work_add_list(struct ini *ini, struct ini_section *s, struct old_line *from, const char *key,
+		   const struct work_list *list, bool judged);
+
 #endif

@@ -278,6 +278,22 @@ def test_a_long_list_is_a_file(haproxy, tmp_path):
     assert checked.returncode == 0, checked.stderr
 
 
+@pytest.mark.parametrize("kind, entries, ours", [
+    ("map", "a.com x\nb.com y\nc.com x\n", ["x = sni=a.com,c.com", "y = sni=b.com"]),
+    ("map_end", ".com y\n# comment\n.b.com x\n", ["x = sni=*.b.com", "y = sni=*.com"]),
+])
+def test_a_map_of_names_is_read(haproxy, tmp_path, kind, entries, ours):
+    (tmp_path / "names.map").write_text(entries)
+    got = haproxy(routes(f"use_backend %[req.ssl_sni,lower,{kind}({tmp_path}/names.map,y)]"))
+    lines = [" ".join(line.split()).removeprefix("use-backend ") for line in got.ini.splitlines()
+             if line.startswith("use-backend")]
+    assert lines == ours
+    assert got.value("frontend f", "default-backend") == "y" and got.value("frontend f", "sniff") == "tls"
+    assert got.code == 0, got.report
+    got = haproxy(routes(f"use_backend %[req.ssl_sni,{kind}(/nonexistent,y)]"))
+    assert got.state("use_backend")[0] == "lost" and "convert where it is" in got.state("use_backend")[1]
+
+
 def test_a_check_that_logs_in_only_asks_whether_a_server_is_alive(haproxy):
     got = haproxy(listen("option tcp-check\ntcp-check send AUTH\\ x\\r\\n\ntcp-check expect string +OK\n"
                          "tcp-check send PING\\r\\n\ntcp-check expect string +PONG\n",
