@@ -137,7 +137,7 @@ static void add_line(struct name_map *m, const char *target, const char *list)
 	line = ini_add(m->h->ini, m->p->out, m->line, arena_printf(m->h->arena, "use-backend %s", target),
 		       "sni=%s", list);
 	if (is_long)
-		line->stand_in = "";
+		line->stand_in = work_without_files(m->h->arena, line->value);
 }
 
 /* All names of one target, as far as no other target comes in between; whole names have no order. */

@@ -136,7 +136,7 @@ static void add_line(struct routing *r, struct words *w)
 	line = ini_add(r->h->ini, r->p->out, r->line, arena_printf(r->h->arena, "use-backend %s", r->backend),
 		       "%s", text);
 	if (w->file)
-		line->stand_in = "";
+		line->stand_in = work_without_files(r->h->arena, text);
 }
 
 /* Can alternatives be one line: do they differ in one list only, and have nothing else? */

@@ -261,7 +261,7 @@ static void add_line(struct map *m, size_t i)
 	line = ini_add(m->n->ini, m->s, e->line, arena_printf(m->n->arena, "use-backend %s", name), "%s=%s",
 		       word, list);
 	if (list[0] == '@')
-		line->stand_in = "";
+		line->stand_in = work_without_files(m->n->arena, line->value);
 }
 
 static void add_default(struct map *m)

@@ -291,7 +291,9 @@ static const char *section_name(struct serving *v, const struct old_line *pass, 
 		if (strcmp(v->block->inside.list[i]->words[0], "listen") == 0)
 			port = old_word(v->block->inside.list[i], 1);
 	digits = port != NULL && strrchr(port, ':') != NULL ? strrchr(port, ':') + 1 : port;
-	if (target[0] == '$' && target[1] != '\0' && strchr(target, ':') == NULL)
+	/* An upstream keeps its name. */
+	if (target[0] == '$' && target[1] != '\0' && strchr(target, ':') == NULL &&
+	    nginx_block(v->n, "upstream", target + 1) == NULL)
 		return nginx_name(v->n, target + 1);
 	if (digits != NULL && is_digit(digits[0]))
 		return nginx_name(v->n, arena_printf(v->n->arena, "port-%s", digits));

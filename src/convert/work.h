@@ -43,6 +43,9 @@ const char *work_lines(struct arena *a, const char *list);
 /* The list with blanks in place of commas. */
 const char *work_spaced(struct arena *a, const char *list);
 
+/* The words of a use-backend line with something in place of each @FILE, to judge it by. */
+const char *work_without_files(struct arena *a, const char *text);
+
 #define WORK_MAP_MAX 20000 /* entries of a map */
 
 /* Items in the arena. */

@@ -600,6 +600,25 @@ def test_nginx_hello_times_out_after_30_seconds(nginx):
     assert got.value("frontend u", "sniff") == "tls timeout=30s"
 
 
+def test_nginx_a_long_map_is_files(nginx, tmp_path):
+    names = [f"host{i}.example.com" for i in range(300)]
+    text = stream("map $ssl_preread_server_name $u { " + "".join(f"{n} u; " for n in names) + "}\n" +
+                  "upstream u { server 10.0.0.1:1; }\n" +
+                  "server { listen 443; ssl_preread on; proxy_pass $u; }")
+    got = nginx(text)
+    assert got.state("host0.example.com")[0] == "lost" and got.code == 1
+    got = nginx(text, "-o", tmp_path / "out")
+    assert got.code == 0, got.report
+    assert (tmp_path / "out/lists/u.sni").read_text().split() == names
+    assert "use-backend u = sni=@lists/u.sni" in (tmp_path / "out/weir.ini").read_text()
+
+
+def test_nginx_many_networks_are_several_lines(nginx):
+    got = nginx(stream(ONE % "".join(f"deny 10.0.{i // 256}.{i % 256}; " for i in range(500))))
+    lines = got.sections["listen port-80"]["deny-from"]
+    assert len(" ".join(lines).split()) == 500 and max(map(len, lines)) < 150 and got.code == 0
+
+
 def test_nginx_networks_longest_first(nginx):
     got = nginx(stream("geo $u { default 10.0.0.1:1; 10.0.0.0/8 10.0.0.2:1; 10.1.0.0/16 10.0.0.3:1; }\n"
                        "server { listen 80; proxy_pass $u; }"))
