@@ -44,6 +44,7 @@ struct bind {
 	const char *options;
 	const char *stand_in;
 	const char *name;
+	const char *maxconn; /* NULL = none */
 	bool proxy;
 };
 
@@ -53,6 +54,10 @@ static size_t take_word(struct haproxy *h, struct old_line *line, size_t i, stru
 
 	if (strcmp(word, "name") == 0) {
 		b->name = value;
+		return 2;
+	}
+	if (strcmp(word, "maxconn") == 0) {
+		b->maxconn = value;
 		return 2;
 	}
 	for (size_t n = 0; n < ARRAY_LEN(words); n++) {
@@ -106,6 +111,18 @@ static void add_binds(struct haproxy *h, struct proxy *p, struct old_line *line,
 	}
 }
 
+/* maxconn of a bind line is that of the section if it has no other address and no limit. */
+static void add_maxconn(struct haproxy *h, struct proxy *p, struct old_line *line, const struct bind *b)
+{
+	if (b->maxconn == NULL)
+		return;
+	if (p->lists[LIST_BIND].count == 1 && !slot_on(p, SLOT_MAXCONN))
+		ini_add(h->ini, p->out, line, "maxconn", "%s", b->maxconn);
+	else
+		old_set(h->arena, line, OLD_LOST,
+			"a limit for one address: write maxconn for all of the section");
+}
+
 static bool has_tls(const struct old_line *line)
 {
 	for (size_t i = 2; i < line->count; i++)
@@ -133,6 +150,7 @@ void haproxy_binds(struct haproxy *h, struct proxy *p)
 		for (size_t w = 2; w < line->count;)
 			w += take_word(h, line, w, &b);
 		add_binds(h, p, line, old_word(line, 1), &b);
+		add_maxconn(h, p, line, &b);
 		proxy = proxy || b.proxy;
 	}
 	ini_join_families(h->ini, p->out);

@@ -145,6 +145,36 @@ static void take_time(struct haproxy *h, struct old_line *line, struct server *s
 		set_pair(s, w->ours, time);
 }
 
+/* Words that the table here lacks, and that have a value. */
+static bool has_value(const char *word)
+{
+	static const char *const words_with[] = {"track",
+						 "redir",
+						 "crt",
+						 "alpn",
+						 "ws",
+						 "proto",
+						 "log-proto",
+						 "pool-max-conn",
+						 "pool-purge-delay",
+						 "max-reuse",
+						 "namespace",
+						 "socks4",
+						 "on-marked-up",
+						 "shard",
+						 "guid",
+						 "crl-file",
+						 "ciphers",
+						 "ciphersuites",
+						 "pool-low-conn",
+						 "set-proxy-v2-tlv-fmt"};
+
+	for (size_t i = 0; i < ARRAY_LEN(words_with); i++)
+		if (strcmp(word, words_with[i]) == 0)
+			return true;
+	return false;
+}
+
 /* A word that the table here lacks. Returns how many words it takes. */
 static size_t take_unknown(struct haproxy *h, struct old_line *line, size_t i)
 {
@@ -152,9 +182,7 @@ static size_t take_unknown(struct haproxy *h, struct old_line *line, size_t i)
 
 	if (!work_word_by_table(h->work, line, word))
 		old_set(h->arena, line, OLD_LOST, "'%s' of server", word);
-	return i + 1 < line->count && find_word(line->words[i + 1]) == NULL && is_digit(line->words[i + 1][0])
-		   ? 2
-		   : 1;
+	return has_value(word) ? 2 : 1;
 }
 
 static void take_words(struct haproxy *h, struct old_line *line, size_t i, struct server *s)
@@ -174,6 +202,9 @@ static void take_words(struct haproxy *h, struct old_line *line, size_t i, struc
 			i += take_unknown(h, line, i);
 			continue;
 		}
+		if (strcmp(text, "minconn") == 0)
+			old_set(h->arena, line, OLD_DIFFERENT,
+				"the limit is maxconn, however few clients there are");
 		if (w->act == ACT_VALUE)
 			set_pair(s, w->ours, value);
 		else if (w->act == ACT_TIME)
@@ -318,7 +349,8 @@ static void settle_source(struct haproxy *h, struct proxy *p, struct server *s)
 		old_set(h->arena, s->line, OLD_LOST, "'usesrc %s': weir can use the client's own address",
 			use);
 	drop_pair(s, "source");
-	if (strcmp(text, "0.0.0.0") != 0)
+	if (strcmp(text, "0.0.0.0") != 0 &&
+	    strncmp(haproxy_address(h->arena, s->address, false), "unix:", 5) != 0)
 		set_pair(s, "source", text);
 }
 

@@ -169,6 +169,53 @@ def test_words_of_all_servers_are_keys_of_the_section(haproxy):
     assert section["server s"] == ["10.0.0.1:80"] and section["server t"] == ["10.0.0.2:80 weight=2"]
 
 
+@pytest.mark.parametrize("words, ours", [
+    ("backup weight 3 maxconn 5 maxqueue 2 slowstart 10s disabled", "backup weight=3 maxconn=5 maxqueue=2 "
+     "slowstart=10s disabled"),
+    ("send-proxy", "send-proxy=v1"), ("send-proxy-v2 proxy-v2-options crc32c", "send-proxy=v2 "
+                                      "proxy-v2-options=crc32c"),
+    ("source 10.0.0.8", "source=10.0.0.8"), ("source 0.0.0.0 usesrc clientip", "source=client"),
+    ("cookie c id 5 init-addr none resolvers r", ""), ("weight 1", ""),
+])
+def test_words_of_a_server(haproxy, words, ours):
+    got = haproxy(listen("server t 10.0.0.2:80\n", f"server s 10.0.0.1:80 {words}"))
+    assert got.sections["listen a"]["server s"] == [f"10.0.0.1:80 {ours}".strip()]
+    assert got.code == 0, got.report
+
+
+@pytest.mark.parametrize("address, ours", [
+    ("10.0.0.1", "10.0.0.1:*"), ("2001:db8::1:80", "[2001:db8::1]:80"), ("[::1]:80", "[::1]:80"),
+    ("/a.sock", "unix:/a.sock"), ("ipv4@h:80", "ipv4@h:80"), ("\"${H}:80\"", "${H}:80"),
+    ("\"${H}\"", "${H}"), ("\"${H-h}:80\"", "${H:-h}:80"),
+])
+def test_addresses_of_servers(haproxy, address, ours):
+    assert haproxy(listen(server=f"server s {address}")).sections["listen a"]["server s"] == [ours]
+
+
+def test_words_that_only_sections_have(haproxy):
+    got = haproxy(listen(server="server s 10.0.0.1:80 check agent-check agent-port 99 agent-inter 5s "
+                         "observe layer4 error-limit 5 on-error mark-down on-marked-down shutdown-sessions tcp-ut 20s "
+                         "check-ssl verify none check-sni x check-alpn h2 fastinter 1s downinter 5s"))
+    section = got.sections["listen a"]
+    assert section["observe"] == ["connect limit=5 on-error=mark-down"]
+    assert section["on-marked-down"] == ["close-sessions"] and section["tcp-user-timeout"] == ["20s"]
+    assert section["check"] == ["tls sni=x alpn=h2 verify=none"] and section["check-agent"] == ["99"]
+    assert section["check-fast"] == ["1s"] and section["check-down"] == ["5s"]
+    assert got.code == 0, got.report
+
+
+def test_a_set_of_servers(haproxy):
+    for line, ours in (("server-template pod 1-50 h.example:80", "dns://h.example:80 max=50"),
+                       ("server-template pod 5 _a._tcp.example", "srv://_a._tcp.example max=5")):
+        assert haproxy(listen(server=line)).sections["listen a"]["servers pod"] == [ours]
+
+
+def test_maxconn_of_a_single_address_is_that_of_the_section(haproxy):
+    got = haproxy(listen().replace("9:80", "9:80 maxconn 7"))
+    assert got.value("listen a", "maxconn") == "7" and got.code == 0
+    assert haproxy(listen("bind :81 maxconn 7\n")).state("bind :81")[0] == "lost"
+
+
 def test_a_server_without_check_is_not_checked(haproxy):
     got = haproxy(listen("server t 10.0.0.2:80\n", "server s 10.0.0.1:80 check"))
     assert got.sections["listen a"]["check"] == ["tcp"]
@@ -577,6 +624,37 @@ def test_nginx_servers_and_methods(nginx):
     assert section["balance"] == ["leastconn"]
     assert section["server db.example.com"] == ["db.example.com:1 weight=2 maxconn=5"]
     assert section["server s2"] == ["10.0.0.2:1 backup"] and section["server s3"] == ["10.0.0.3:1 disabled"]
+
+
+@pytest.mark.parametrize("method, ours", [
+    ("random two least_conn", "random"), ("hash $remote_addr", "source"),
+    ("hash $binary_remote_addr consistent", "source hash=consistent"), ("least_conn", "leastconn"),
+])
+def test_nginx_methods(nginx, method, ours):
+    got = nginx(stream(f"upstream u {{ {method}; server 10.0.0.1:1; server 10.0.0.2:1; }}\n"
+                       "server { listen 80; proxy_pass u; }"))
+    assert got.value("listen u", "balance") == ours and got.code == 0
+
+
+def test_nginx_protocols(nginx):
+    text = stream('map $ssl_preread_protocol $u { "" s; "TLSv1.3" t; default %s; }\n'
+                  "upstream s { server 10.0.0.1:1; } upstream t { server 10.0.0.2:1; }\n"
+                  "server { listen 443; ssl_preread on; proxy_pass $u; }")
+    got = nginx(text % "t")
+    assert got.sections["frontend u"]["use-backend s"] == ["proto=http,ssh,other"]
+    assert got.sections["frontend u"]["use-backend t"] == ["proto=tls"]
+    assert got.value("frontend u", "sniff") == "auto timeout=30s" and got.code == 0
+    assert got.state("TLSv1.3")[0] == "carried"
+    assert nginx(text % "s").state("TLSv1.3")[0] == "different"
+
+
+def test_nginx_resolver_and_logs(nginx):
+    got = nginx("error_log syslog:server=10.0.0.1,facility=local3 warn;\n" +
+                stream("resolver 10.0.0.53 valid=30s ipv6=off;\naccess_log /var/log/s.log f;\n" + ONE % ""))
+    assert got.sections["global"]["log"] == ["syslog:10.0.0.1 facility=local3 level=warning",
+                                             "file:/var/log/s.log"]
+    assert got.sections["global"]["resolvers"] == ["10.0.0.53"]
+    assert got.sections["defaults"]["resolve-family"] == ["ipv4"]
 
 
 def test_nginx_the_most_specific_name_comes_first(nginx):
