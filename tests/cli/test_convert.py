@@ -194,7 +194,8 @@ def test_addresses_of_servers(haproxy, address, ours):
 
 def test_words_that_only_sections_have(haproxy):
     got = haproxy(listen(server="server s 10.0.0.1:80 check agent-check agent-port 99 agent-inter 5s "
-                         "observe layer4 error-limit 5 on-error mark-down on-marked-down shutdown-sessions tcp-ut 20s "
+                         "observe layer4 error-limit 5 on-error mark-down on-marked-down shutdown-sessions "
+                         "tcp-ut 20s "
                          "check-ssl verify none check-sni x check-alpn h2 fastinter 1s downinter 5s"))
     section = got.sections["listen a"]
     assert section["observe"] == ["connect limit=5 on-error=mark-down"]
