@@ -67,25 +67,28 @@ const char *nginx_duration(struct arena *a, const char *text)
 	return work_duration(a, sum);
 }
 
+static struct nginx_used_name *find_name(struct nginx *n, const char *name)
+{
+	for (size_t i = 0; i < n->name_count; i++)
+		if (strcmp(n->names[i].name, name) == 0)
+			return &n->names[i];
+	return NULL;
+}
+
 const char *nginx_name(struct nginx *n, const char *text)
 {
 	char *clean = arena_strndup(n->arena, text, strlen(text) < 40 ? strlen(text) : 40);
-	const char *name = clean;
-	unsigned number = 2;
+	const char *first = clean[0] != '\0' ? clean : "stream", *name = first;
+	struct nginx_used_name *used;
 
 	for (char *c = clean; *c != '\0'; c++)
 		if (!isalnum((unsigned char)*c) && *c != '_' && *c != '.')
 			*c = '-';
-	if (clean[0] == '\0')
-		name = "stream";
-	for (size_t i = 0; i < n->name_count; i++) {
-		if (strcmp(n->names[i], name) != 0)
-			continue;
-		name = arena_printf(n->arena, "%s-%u", clean, number++);
-		i = (size_t)-1; /* from the beginning */
-	}
+	used = find_name(n, first);
+	while (used != NULL && find_name(n, name) != NULL)
+		name = arena_printf(n->arena, "%s-%u", first, used->next++);
 	n->names = arena_grow(n->arena, n->names, n->name_count, sizeof(*n->names));
-	n->names[n->name_count++] = name;
+	n->names[n->name_count++] = (struct nginx_used_name){name, 2};
 	return name;
 }
 

@@ -14,6 +14,12 @@ struct nginx_backend {
 	const char *name;
 };
 
+/* A name of a section, and the number that the next one like it gets. */
+struct nginx_used_name {
+	const char *name;
+	unsigned next;
+};
+
 struct nginx {
 	struct work *work;
 	struct arena *arena;
@@ -21,7 +27,7 @@ struct nginx {
 	const struct old_lines *stream; /* the directives that are being converted */
 	struct nginx_backend *backends;
 	size_t backend_count;
-	const char **names; /* of sections */
+	struct nginx_used_name *names;
 	size_t name_count;
 };
 
