@@ -446,6 +446,21 @@ static void convert_others(struct haproxy *h, struct proxy *p)
 		old_set(h->arena, p->all.list[i], OLD_NO_EFFECT, "weir has no '%s' sections", kind);
 }
 
+/* Defaults of HAProxy's that a person would not want to keep, and that are therefore not written. */
+static void add_notes(struct haproxy *h)
+{
+	const struct ini_section *global = ini_only(h->ini, IN_GLOBAL);
+
+	if (ini_find(global, "log") == NULL)
+		work_note(h->work,
+			  "HAProxy logs nothing without 'log': weir logs to the journal, or to stderr; log = "
+			  "off for nothing");
+	if (ini_find(global, "hard-stop-after") == NULL)
+		work_note(h->work,
+			  "HAProxy ends connections at once on SIGTERM, and never on SIGUSR1, without "
+			  "'hard-stop-after': weir waits for 30s");
+}
+
 void convert_haproxy(struct work *w)
 {
 	struct haproxy h = {.work = w, .arena = w->arena, .ini = &w->ini};
@@ -467,6 +482,7 @@ void convert_haproxy(struct work *w)
 		if (h.proxies[i]->is_page)
 			haproxy_page(&h, h.proxies[i]);
 	haproxy_log(&h);
+	add_notes(&h);
 	for (size_t i = 0; i < h.count; i++) {
 		account_for_others(&h, h.proxies[i]);
 		if (h.proxies[i]->kind == PROXY_OTHER)

@@ -298,6 +298,23 @@ static bool is_inside_of_stream(const struct old_lines *lines)
 	return servers;
 }
 
+/* Defaults of nginx's that a person would not want to keep, and that are therefore not written. */
+static void add_notes(struct nginx *n, bool has_main)
+{
+	const struct ini_section *s = global(n);
+
+	work_note(n->work,
+		  "nginx closes both directions when one side has finished, unless proxy_half_close is on: "
+		  "weir keeps the other one open, for timeout-half-closed");
+	if (has_main && nginx_find(&n->work->reading->lines, NULL, "worker_processes") == NULL)
+		work_note(n->work,
+			  "nginx has one worker unless worker_processes says more: weir has one per CPU");
+	if (ini_find(s, "hard-stop-after") == NULL)
+		work_note(n->work,
+			  "nginx waits for connections when it stops, unless worker_shutdown_timeout is set: "
+			  "weir does for 30s (hard-stop-after)");
+}
+
 void convert_nginx(struct work *w)
 {
 	struct nginx n = {.work = w, .arena = w->arena, .ini = &w->ini};
@@ -306,6 +323,7 @@ void convert_nginx(struct work *w)
 	ini_only(&w->ini, IN_GLOBAL);
 	if (is_inside_of_stream(lines)) {
 		convert_stream(&n, lines);
+		add_notes(&n, false);
 		return;
 	}
 	for (size_t i = 0; i < lines->count; i++) {
@@ -322,4 +340,5 @@ void convert_nginx(struct work *w)
 			nginx_mark(&n, line, OLD_NOT_OURS, "weir forwards TCP: stream { } is converted");
 		}
 	}
+	add_notes(&n, true);
 }

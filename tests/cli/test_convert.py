@@ -409,6 +409,12 @@ def test_global_and_logs(haproxy):
     assert got.code == 0, got.report
 
 
+def test_notes_have_what_is_not_written(haproxy):
+    assert [note.split()[1] for note in haproxy(listen()).report["notes"]] == ["logs", "ends"]
+    got = haproxy("global\nlog /dev/log local0\nhard-stop-after 1m\n" + listen())
+    assert got.report["notes"] == []
+
+
 def test_http_and_tls_are_not_ours_and_lose_nothing(haproxy):
     got = haproxy(listen() + "frontend h\nmode http\nbind :8080\ndefault_backend hb\nbackend hb\nmode http\n"
                   "server s 10.0.0.1:80\nfrontend t\nbind :8443 ssl crt /x.pem\ndefault_backend hb2\n"
@@ -737,6 +743,14 @@ def test_nginx_includes_are_relative_to_the_prefix(tmp_path):
     got = run(path, "--prefix", tmp_path)
     assert got.returncode == 0 and "[listen port-80]" in got.stdout, got.stderr
     assert f"{tmp_path}/conf.d/b.conf:1: carried: server" in got.stderr
+
+
+def test_nginx_notes_have_what_is_not_written(nginx):
+    got = nginx(stream(ONE % ""))
+    assert [note.split()[1] for note in got.report["notes"]] == ["closes", "has", "waits"]
+    got = nginx("worker_processes auto; worker_shutdown_timeout 1m;" + stream(ONE % ""))
+    assert [note.split()[1] for note in got.report["notes"]] == ["closes"]
+    assert got.sections["global"]["hard-stop-after"] == ["1m"]
 
 
 def test_a_file_for_inside_of_stream(nginx):
