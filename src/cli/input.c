@@ -12,6 +12,7 @@
 
 #include "weir/host/limits.h"
 #include "terminal.h"
+#include "weir/convert/convert.h"
 
 int input_make(const struct cli_args *a, const char *text, const char *text_name, struct config_input *input)
 {
@@ -33,6 +34,19 @@ int input_make(const struct cli_args *a, const char *text, const char *text_name
 	return err;
 }
 
+/* A file of another program gives a message per line: one more says what to do about all of them. */
+static void name_converter(const struct cli_args *a)
+{
+	for (size_t i = 0; i < a->path_count; i++) {
+		const enum convert_from from = convert_recognise(a->paths[i]);
+
+		if (from != CONVERT_GUESS)
+			fprintf(stderr,
+				"%s looks like a configuration of %s: 'weir convert %s' converts it\n",
+				a->paths[i], from == CONVERT_HAPROXY ? "HAProxy" : "nginx", a->paths[i]);
+	}
+}
+
 void input_show(const struct cli_args *a, struct config_reading *r)
 {
 	const enum config_style style =
@@ -50,6 +64,8 @@ void input_show(const struct cli_args *a, struct config_reading *r)
 		config_reading_print(r, stdout, CONFIG_STYLE_JSON);
 	else
 		config_reading_print(r, stderr, style);
+	if (!json && r->config == NULL && !r->no_memory)
+		name_converter(a);
 }
 
 struct config *input_load(const struct cli_args *a, const char *text, const char *text_name)

@@ -19,36 +19,77 @@
 
 /* ---- whose configuration is it? ---- */
 
-static bool begins_with_word(const char *line, const char *word)
+/* Does the line begin with this word, and end with `end` (0: with anything but a brace or semicolon)? */
+static bool is_head(const char *line, size_t len, const char *word, char end)
 {
-	const size_t len = strlen(word);
+	const size_t skip = strspn(line, " \t"), word_len = strlen(word);
+	const char *rest = line + skip + word_len;
 
-	line += strspn(line, " \t");
-	return strncmp(line, word, len) == 0 && strchr(" \t\r{", line[len]) != NULL && line[len] != '\0';
+	if (skip + word_len > len || strncmp(line + skip, word, word_len) != 0)
+		return false;
+	if (end != '\0')
+		return memchr(rest, end, len - skip - word_len) != NULL;
+	return (skip + word_len == len || strchr(" \t\r", *rest) != NULL) && memchr(line, ';', len) == NULL &&
+	       memchr(line, '{', len) == NULL && memchr(line, '=', len) == NULL;
 }
 
-/* HAProxy's sections begin a line and have no brace or semicolon. */
-static enum convert_from guess(const char *text)
+/* HAProxy's sections begin a line and have no brace or semicolon; nginx's blocks have a brace. `*sure` is how
+ * many lines say so. */
+static enum convert_from guess(const char *text, unsigned *sure)
 {
 	static const char *const haproxy[] = {"global", "defaults", "frontend", "backend", "listen"};
+	static const char *const nginx[] = {"stream", "http", "events", "upstream", "server"};
+	unsigned heads = 0, blocks = 0;
 
 	while (*text != '\0') {
 		const size_t len = strcspn(text, "\n");
 
 		for (size_t i = 0; i < ARRAY_LEN(haproxy); i++)
-			if ((begins_with_word(text, haproxy[i]) ||
-			     (len == strlen(haproxy[i]) && strncmp(text, haproxy[i], len) == 0)) &&
-			    memchr(text, ';', len) == NULL && memchr(text, '{', len) == NULL)
-				return CONVERT_HAPROXY;
+			heads += is_head(text, len, haproxy[i], '\0');
+		for (size_t i = 0; i < ARRAY_LEN(nginx); i++)
+			blocks += is_head(text, len, nginx[i], '{');
 		text += len + (text[len] == '\n');
 	}
-	return CONVERT_NGINX;
+	*sure = heads > 0 ? heads : blocks;
+	return heads > 0 ? CONVERT_HAPROXY : CONVERT_NGINX;
+}
+
+struct recognised {
+	enum convert_from from;
+	unsigned sure;
+};
+
+static void recognise(struct arena *a, const char *path, struct recognised *r)
+{
+	char *text;
+	size_t len;
+
+	if (source_read_file(a, path, true, &text, &len) != 0 || len > OLD_BYTES_MAX)
+		return;
+	text[len] = '\0';
+	r->from = guess(text, &r->sure);
+}
+
+enum convert_from convert_recognise(const char *path)
+{
+	struct recognised r = {.from = CONVERT_GUESS};
+	struct arena arena = {0};
+	jmp_buf no_memory;
+
+	if (setjmp(no_memory) == 0) {
+		arena.no_memory = &no_memory;
+		recognise(&arena, path, &r);
+	}
+	arena_free(&arena);
+	/* One line may be a mistake in one of ours. */
+	return r.sure > 1 ? r.from : CONVERT_GUESS;
 }
 
 static enum convert_from find_out(struct work *w)
 {
 	const char *path = w->wish->paths[0];
 	struct stat st;
+	unsigned sure;
 	char *text;
 
 	if (w->wish->from != CONVERT_GUESS)
@@ -57,7 +98,7 @@ static enum convert_from find_out(struct work *w)
 		return CONVERT_HAPROXY;
 	text = old_read_file(w->reading, path, NULL, 0);
 	w->reading->files = 0;
-	return text == NULL ? CONVERT_HAPROXY : guess(text);
+	return text == NULL ? CONVERT_HAPROXY : guess(text, &sure);
 }
 
 /* ---- judging ---- */

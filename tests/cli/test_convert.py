@@ -755,3 +755,16 @@ def test_nginx_notes_have_what_is_not_written(nginx):
 
 def test_a_file_for_inside_of_stream(nginx):
     assert nginx(ONE % "").sections["listen port-80"]["bind"] == ["10.0.0.9:80"]
+
+
+@pytest.mark.parametrize("text, whose", [
+    ("global\nfrontend f\nbind :80\n", "HAProxy"), ("events { }\nstream {\n}\n", "nginx"),
+    ("global\n[listen a]\nbind = :80\n", None), ("[listen a]\nbnd = :80\n", None),
+])
+def test_a_check_of_another_programs_file_names_the_converter(tmp_path, text, whose):
+    path = tmp_path / "x"
+    path.write_text(text)
+    got = subprocess.run([WEIR, "-c", path], capture_output=True, text=True, timeout=60, check=False)
+    assert got.returncode == 1
+    line = f"{path} looks like a configuration of {whose}: 'weir convert {path}' converts it\n"
+    assert got.stderr.endswith(line) if whose else "weir convert" not in got.stderr

@@ -43,6 +43,9 @@ struct convert_result {
 	bool no_memory;
 };
 
+/* Whose configuration is the file of this name, from several of its lines? CONVERT_GUESS: neither's, or it
+ * cannot be read. Opens only a regular file. */
+enum convert_from convert_recognise(const char *path);
 /* Converts into `r`, whose previous contents are ignored; convert_free() frees it. */
 void convert_run(const struct convert_wish *wish, struct convert_result *r);
 /* Writes a line for each line of the configuration, and the sums; `brief`: only for those that are lost or
