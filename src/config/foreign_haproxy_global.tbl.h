@@ -26,8 +26,10 @@ FOREIGN_KNOWN(HAPROXY, SECTION, SAME, "defaults", NULL,
 FOREIGN(HAPROXY, GLOBAL, RENAMED, "nbthread", "threads", "write 'threads = ...'")
 FOREIGN(HAPROXY, GLOBAL, DIFFERS, "nbproc", "threads", "weir is one process: write 'threads'")
 FOREIGN(HAPROXY, GLOBAL, RENAMED, "cpu-map", "cpu-affinity", "write 'cpu-affinity'")
-FOREIGN(HAPROXY, GLOBAL, RENAMED, "uid", "user", "write 'user = ...'")
-FOREIGN(HAPROXY, GLOBAL, RENAMED, "gid", "group", "write 'group = ...'")
+FOREIGN(HAPROXY, GLOBAL, NO_EFFECT, "uid", NULL,
+        "weir.service runs as user weir: leave this line out, or write 'user = ...' for a start by root")
+FOREIGN(HAPROXY, GLOBAL, NO_EFFECT, "gid", NULL,
+        "weir.service runs as group weir: leave this line out, or write 'group = ...' for a start by root")
 FOREIGN(HAPROXY, GLOBAL, DIFFERS, "chroot", NULL, "use systemd's sandboxing: leave this line out")
 FOREIGN(HAPROXY, GLOBAL, NO_EFFECT, "daemon", NULL,
         "leave this line out: weir stays in the foreground, as systemd expects (or give -D)")
@@ -122,8 +124,10 @@ FOREIGN_KNOWN(HAPROXY, GLOBAL, SAME, "maxconn", "maxconn",
         "memory")
 FOREIGN_KNOWN(HAPROXY, GLOBAL, SAME, "maxpipes", "maxpipes",
         "'auto' is derived from the limits on pipes and descriptors")
-FOREIGN_KNOWN(HAPROXY, GLOBAL, SAME, "user", "user", "a number or a name")
-FOREIGN_KNOWN(HAPROXY, GLOBAL, SAME, "group", "group", "default: the primary group of 'user'")
+FOREIGN_KNOWN(HAPROXY, GLOBAL, NO_EFFECT, "user", NULL,
+        "weir.service runs as user weir; if root starts weir, write 'user' in [global]")
+FOREIGN_KNOWN(HAPROXY, GLOBAL, NO_EFFECT, "group", NULL,
+        "weir.service runs as group weir; if root starts weir, it is the primary group of 'user'")
 FOREIGN_KNOWN(HAPROXY, GLOBAL, SAME, "hard-stop-after", "hard-stop-after", "30s by default; with a unit")
 FOREIGN_KNOWN(HAPROXY, GLOBAL, DIFFERS, "log", "log",
         "one line per target: 'log = syslog:ADDRESS facility=local0 level=notice'")

@@ -24,11 +24,6 @@ static void take_same(struct haproxy *h, struct old_line *line, const char *key)
 	ini_add(h->ini, global(h), line, key, "%s", old_word(line, 1));
 }
 
-static void take_owner(struct haproxy *h, struct old_line *line, const char *key)
-{
-	ini_add(h->ini, global(h), line, key, "%s", old_word(line, 1))->stand_in = "";
-}
-
 static void take_time(struct haproxy *h, struct old_line *line, const char *key)
 {
 	const char *time = haproxy_duration(h->arena, old_word(line, 1));
@@ -55,40 +50,42 @@ static void take_affinity(struct haproxy *h, struct old_line *line, const char *
 		old_set(h->arena, line, OLD_DIFFERENT, "the list is for all threads, one CPU each");
 }
 
+/* Ours is where weir.service has it: that of HAProxy may still be in use, and in a folder that weir may not
+ * write to. */
 static void take_socket(struct haproxy *h, struct old_line *line, const char *key)
 {
-	const char *address = haproxy_address(h->arena, old_word(line, 2), true), *text, *stand_in;
-	struct ini_line *out;
+	static const char *const owners[] = {"user", "group", "uid", "gid"};
+	const char *address = haproxy_address(h->arena, old_word(line, 2), true);
+	const char *text = "unix:" WORK_ADMIN_SOCKET;
+	const struct ini_line *before = ini_find(global(h), key);
+	bool owned = false;
 
 	if (strncmp(address, "unix:", 5) != 0) {
 		old_set(h->arena, line, OLD_LOST,
-			"the admin socket is a Unix socket: admin-socket = unix:PATH");
+			"weir has no admin socket over TCP: write admin-socket = unix:%s; [stats] has what "
+			"only reads",
+			WORK_ADMIN_SOCKET);
 		return;
 	}
-	if (ini_find(global(h), key) != NULL) {
-		old_set(h->arena, line, OLD_LOST, "one admin-socket; use that of the other line");
-		return;
-	}
-	text = stand_in = address;
-	for (size_t i = 3; i < line->count; i++) {
-		static const char *const words[] = {"mode", "user", "group", "level", "uid", "gid"};
+	for (size_t i = 3; i + 1 < line->count; i++) {
 		const char *word = line->words[i];
 
-		for (size_t n = 0; n < ARRAY_LEN(words); n++) {
-			if (strcmp(word, words[n]) != 0)
-				continue;
-			text = arena_printf(h->arena, "%s %s=%s", text,
-					    word[1] == 'i' ? (word[0] == 'u' ? "user" : "group") : word,
-					    old_word(line, i + 1));
-			if (word[0] == 'm' || word[0] == 'l')
-				stand_in =
-				    arena_printf(h->arena, "%s %s=%s", stand_in, word, old_word(line, i + 1));
-			i++;
-			break;
-		}
+		if (strcmp(word, "mode") == 0 || strcmp(word, "level") == 0)
+			text = arena_printf(h->arena, "%s %s=%s", text, word, line->words[++i]);
+		for (size_t n = 0; n < ARRAY_LEN(owners); n++)
+			owned = owned || strcmp(word, owners[n]) == 0;
 	}
-	out = ini_add(h->ini, global(h), line, key, "%s", text);
-	out->stand_in = stand_in;
+	if (before != NULL && strcmp(before->value, text) != 0) {
+		old_set(h->arena, line, OLD_LOST,
+			"weir has one admin socket: that of the other line; allow-uid= and allow-gid= on it "
+			"say who else may what");
+		return;
+	}
+	if (before == NULL)
+		ini_add(h->ini, global(h), line, key, "%s", text);
+	old_set(h->arena, line, OLD_DIFFERENT,
+		"it is %s, in the folder that weir.service makes; make /run/weir to start weir by hand%s",
+		WORK_ADMIN_SOCKET, owned ? "; its owner is weir's user: group= names another group" : "");
 }
 
 static void take_nothing(struct haproxy *h, struct old_line *line, const char *why)
@@ -130,10 +127,6 @@ static const struct row {
     {"maxpipes", NULL, take_same, "maxpipes"},
     {"nbthread", NULL, take_same, "threads"},
     {"cpu-map", NULL, take_affinity, "cpu-affinity"},
-    {"user", NULL, take_owner, "user"},
-    {"group", NULL, take_owner, "group"},
-    {"uid", NULL, take_owner, "user"},
-    {"gid", NULL, take_owner, "group"},
     {"hard-stop-after", NULL, take_time, "hard-stop-after"},
     {"grace", NULL, take_time, "shutdown-delay"},
     {"nosplice", NULL, take_off, "splice"},
@@ -255,8 +248,8 @@ void haproxy_log(struct haproxy *h)
 	if (!h->exec)
 		return;
 	ini_add(h->ini, global(h), NULL, "exec-checks", "4")->stand_in = "";
-	if (ini_find(global(h), "user") == NULL)
-		work_note(h->work, "a weir that stays root runs no programs: name a 'user' in [global]");
+	work_note(h->work, "a weir that stays root runs no programs: started by root, and not by weir.service, "
+			   "it needs a 'user' in [global]");
 }
 
 /* ---- the statistics page ---- */

@@ -107,13 +107,6 @@ static struct ini_section *global(struct nginx *n)
 	return ini_only(n->ini, IN_GLOBAL);
 }
 
-static void take_user(struct nginx *n, struct old_line *line)
-{
-	ini_add(n->ini, global(n), line, "user", "%s", old_word(line, 1))->stand_in = "";
-	if (line->count > 2)
-		ini_add(n->ini, global(n), line, "group", "%s", old_word(line, 2))->stand_in = "";
-}
-
 static void take_workers(struct nginx *n, struct old_line *line)
 {
 	if (strcmp(old_word(line, 1), "auto") == 0)
@@ -221,8 +214,8 @@ static const struct row {
 	const char *word;
 	void (*take)(struct nginx *n, struct old_line *line);
 } rows[] = {
-    {"user", take_user},     {"worker_processes", take_workers}, {"worker_shutdown_timeout", take_shutdown},
-    {"error_log", take_log}, {"access_log", take_log},		 {"resolver", take_resolver},
+    {"worker_processes", take_workers}, {"worker_shutdown_timeout", take_shutdown}, {"error_log", take_log},
+    {"access_log", take_log},		{"resolver", take_resolver},
 };
 
 /* A directive of the main context or of stream that is one line. */

@@ -9,6 +9,9 @@
 #include "weir/config/foreign.h"
 #include "weir/convert/convert.h"
 
+/* The admin socket of conf/weir.ini, in the RuntimeDirectory of conf/weir.service. */
+#define WORK_ADMIN_SOCKET "/run/weir/admin.sock"
+
 struct work {
 	struct arena *arena;
 	const struct convert_wish *wish;

@@ -396,17 +396,49 @@ def test_who_was_accepted_before_is_exempt_from_limits(haproxy):
 
 
 def test_global_and_logs(haproxy):
-    got = haproxy("global\nnbthread 2\nmaxconn 99\nuser nobody-here\ngroup nobody-here\ndaemon\nchroot /x\n"
-                  "log /dev/log local0 notice\n"
-                  "stats socket /run/w.sock mode 660 level admin user nobody-here\n"
+    got = haproxy("global\nnbthread 2\nmaxconn 99\ndaemon\nchroot /x\nlog /dev/log local0 notice\n"
                   "hard-stop-after 5m\n" + listen("log global\noption tcplog\n"))
     section = got.sections["global"]
-    assert section["threads"] == ["2"] and section["maxconn"] == ["99"] and section["user"] == ["nobody-here"]
+    assert section["threads"] == ["2"] and section["maxconn"] == ["99"]
     assert section["log"] == ["syslog:/dev/log facility=local0 level=notice format=tcplog"]
-    assert section["admin-socket"] == ["unix:/run/w.sock mode=660 level=admin user=nobody-here"]
     assert section["hard-stop-after"] == ["5m"]
     assert got.state("daemon")[0] == got.state("chroot")[0] == "no-effect"
     assert got.code == 0, got.report
+
+
+@pytest.mark.parametrize("line", ["user haproxy", "group haproxy", "uid 99", "gid 99", "chroot /var/lib/x",
+                                  "pidfile /run/x.pid", "daemon"])
+def test_what_the_unit_decides_has_no_effect(haproxy, line):
+    got = haproxy("global\nmaxconn 99\n" + line + "\n" + listen())
+    state, why = got.state(line)
+    assert state == "no-effect" and ("weir.service" in why or "systemd" in why)
+    assert list(got.sections["global"]) == ["maxconn"] and got.code == 0
+
+
+@pytest.mark.parametrize("line", ["user www-data;", "user www-data adm;", "daemon on;", "pid /run/n.pid;"])
+def test_nginx_what_the_unit_decides_has_no_effect(nginx, line):
+    got = nginx(line + "\n" + stream(ONE % ""))
+    assert got.state(line.rstrip(";"))[0] == "no-effect"
+    assert "global" not in got.sections and got.code == 0
+
+
+@pytest.mark.parametrize("lines, ours, states", [
+    (["/run/haproxy/admin.sock mode 660 level admin expose-fd listeners"],
+     "unix:/run/weir/admin.sock mode=660 level=admin", ["different"]),
+    (["/var/lib/haproxy/stats user haproxy group haproxy"], "unix:/run/weir/admin.sock", ["different"]),
+    (["unix@/a level operator", "/b level operator"], "unix:/run/weir/admin.sock level=operator",
+     ["different", "different"]),
+    (["/a level admin", "/b level user mode 666"], "unix:/run/weir/admin.sock level=admin",
+     ["different", "lost"]),
+    (["*:1999 level admin"], None, ["lost"]), (["ipv4@127.0.0.1:1999", "/a"], "unix:/run/weir/admin.sock",
+                                               ["lost", "different"]),
+])
+def test_an_admin_socket_is_where_the_unit_has_it(haproxy, lines, ours, states):
+    got = haproxy("global\n" + "".join(f"stats socket {line}\n" for line in lines) + listen())
+    assert got.value("global", "admin-socket") == ours
+    assert [got.state(f"stats socket {line}")[0] for line in lines] == states
+    assert "unix:/run/weir/admin.sock" in (ROOT / "conf/weir.ini").read_text()
+    assert "haproxy" not in got.ini
 
 
 def test_notes_have_what_is_not_written(haproxy):
