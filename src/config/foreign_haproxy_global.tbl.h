@@ -30,13 +30,13 @@ FOREIGN(HAPROXY, GLOBAL, NO_EFFECT, "uid", NULL,
         "weir.service runs as user weir: leave this line out, or write 'user = ...' for a start by root")
 FOREIGN(HAPROXY, GLOBAL, NO_EFFECT, "gid", NULL,
         "weir.service runs as group weir: leave this line out, or write 'group = ...' for a start by root")
-FOREIGN(HAPROXY, GLOBAL, DIFFERS, "chroot", NULL, "use systemd's sandboxing: leave this line out")
+FOREIGN(HAPROXY, GLOBAL, NO_EFFECT, "chroot", NULL, "use systemd's sandboxing: leave this line out")
 FOREIGN(HAPROXY, GLOBAL, NO_EFFECT, "daemon", NULL,
         "leave this line out: weir stays in the foreground, as systemd expects (or give -D)")
 FOREIGN(HAPROXY, GLOBAL, NO_EFFECT, "pidfile", NULL, "systemd tracks the process: leave this line out")
 FOREIGN(HAPROXY, GLOBAL, RENAMED, "nosplice", "splice", "write 'splice = off'")
 FOREIGN(HAPROXY, GLOBAL, DIFFERS, "nopoll", "driver", "write 'driver = epoll'")
-FOREIGN(HAPROXY, GLOBAL, DIFFERS, "ulimit-n", NULL,
+FOREIGN(HAPROXY, GLOBAL, NO_EFFECT, "ulimit-n", NULL,
         "weir sizes itself from RLIMIT_NOFILE: set LimitNOFILE in the unit")
 FOREIGN(HAPROXY, GLOBAL, RENAMED, "tune.pipesize", "pipe-size", "write 'pipe-size = ...'")
 FOREIGN(HAPROXY, GLOBAL, NO_EFFECT, "tune.maxaccept", NULL, "leave this line out")

@@ -24,7 +24,7 @@ FOREIGN(HAPROXY, SECTION_LINE, NO_EFFECT, "option tcp-smart-connect", NULL,
         "leave this line out: the kernel does this by itself")
 FOREIGN(HAPROXY, SECTION_LINE, RENAMED, "option tcplog", "log",
         "write 'log = stderr format=tcplog' in [global]")
-FOREIGN(HAPROXY, SECTION_LINE, DIFFERS, "option httplog", "log",
+FOREIGN(HAPROXY, SECTION_LINE, NO_EFFECT, "option httplog", NULL,
         "weir does not read HTTP: write 'log = auto' in [global]")
 FOREIGN(HAPROXY, SECTION_LINE, RENAMED, "option dontlognull", "log-empty", "write 'log-empty = off'")
 FOREIGN(HAPROXY, SECTION_LINE, DIFFERS, "timeout tunnel", "timeout-idle",
@@ -131,8 +131,8 @@ FOREIGN(HAPROXY, SECTION_LINE, RENAMED, "server-template", "servers",
         "write 'servers NAME = dns://HOST:PORT'")
 FOREIGN(HAPROXY, SECTION_LINE, MISSING, "email-alert", NULL, "leave this line out")
 FOREIGN(HAPROXY, SECTION_LINE, MISSING, "declare", NULL, "leave this line out")
-FOREIGN(HAPROXY, SECTION_LINE, DIFFERS, "description", NULL, "leave this line out")
-FOREIGN(HAPROXY, SECTION_LINE, MISSING, "id", NULL, "leave this line out")
+FOREIGN(HAPROXY, SECTION_LINE, NO_EFFECT, "description", NULL, "leave this line out")
+FOREIGN(HAPROXY, SECTION_LINE, NO_EFFECT, "id", NULL, "leave this line out")
 FOREIGN(HAPROXY, SECTION_LINE, NO_EFFECT, "guid", NULL, "leave this line out")
 FOREIGN(HAPROXY, SECTION_LINE, NO_EFFECT, "enabled", NULL, "leave this line out")
 FOREIGN(HAPROXY, SECTION_LINE, DIFFERS, "disabled", NULL,
@@ -196,6 +196,8 @@ FOREIGN_KNOWN(HAPROXY, SECTION_LINE, NOT_OURS, "log-steps", NULL, "a session has
 FOREIGN_KNOWN(HAPROXY, SECTION_LINE, NOT_OURS, "max-session-srv-conns", NULL,
         "weir does not pool connections")
 FOREIGN_KNOWN(HAPROXY, SECTION_LINE, NOT_OURS, "option httpslog", NULL, "weir does not terminate TLS")
+FOREIGN_KNOWN(HAPROXY, SECTION_LINE, NO_EFFECT, "option http-ignore-probes", NULL,
+        "'log-empty' is for connections that send nothing")
 FOREIGN_KNOWN(HAPROXY, SECTION_LINE, NOT_OURS, "option forwarded", NULL, "weir does not read HTTP")
 FOREIGN_KNOWN(HAPROXY, SECTION_LINE, NOT_OURS, "option originalto", NULL, "weir does not read HTTP")
 FOREIGN_KNOWN(HAPROXY, SECTION_LINE, DIFFERS, "stats enable", "bind", "'bind = 127.0.0.1:8404' in [stats]")

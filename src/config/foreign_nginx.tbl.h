@@ -7,8 +7,9 @@ FOREIGN(NGINX, SECTION, NOT_OURS, "http", NULL, "weir does not read HTTP: leave 
 FOREIGN(NGINX, SECTION, NOT_OURS, "mail", NULL, "weir does not read mail: leave this block out")
 
 FOREIGN(NGINX, MAIN, RENAMED, "worker_processes", "threads", "write 'threads = ...'")
-FOREIGN(NGINX, MAIN, RENAMED, "worker_connections", "maxconn", "write 'maxconn = ...'")
-FOREIGN(NGINX, MAIN, DIFFERS, "worker_rlimit_nofile", NULL,
+FOREIGN(NGINX, MAIN, NO_EFFECT, "worker_connections", NULL,
+        "weir sizes itself from the limits on descriptors and memory; write 'maxconn = ...' for less")
+FOREIGN(NGINX, MAIN, NO_EFFECT, "worker_rlimit_nofile", NULL,
         "weir sizes itself from RLIMIT_NOFILE: set LimitNOFILE in the unit")
 FOREIGN(NGINX, MAIN, RENAMED, "worker_cpu_affinity", "cpu-affinity", "write 'cpu-affinity'")
 FOREIGN(NGINX, MAIN, RENAMED, "worker_shutdown_timeout", "hard-stop-after",
@@ -23,8 +24,8 @@ FOREIGN(NGINX, MAIN, NO_EFFECT, "epoll_events", NULL, "leave this line out")
 FOREIGN(NGINX, MAIN, NO_EFFECT, "load_module", NULL, "leave this line out: there are no modules")
 FOREIGN(NGINX, MAIN, NO_EFFECT, "master_process", NULL, "leave this line out")
 FOREIGN(NGINX, MAIN, NO_EFFECT, "worker_aio_requests", NULL, "leave this line out")
-FOREIGN(NGINX, MAIN, DIFFERS, "worker_priority", NULL, "set Nice= in the unit")
-FOREIGN(NGINX, MAIN, DIFFERS, "worker_rlimit_core", NULL, "set LimitCORE= in the unit")
+FOREIGN(NGINX, MAIN, NO_EFFECT, "worker_priority", NULL, "set Nice= in the unit")
+FOREIGN(NGINX, MAIN, NO_EFFECT, "worker_rlimit_core", NULL, "set LimitCORE= in the unit")
 FOREIGN(NGINX, MAIN, NO_EFFECT, "working_directory", NULL, "leave this line out")
 FOREIGN(NGINX, MAIN, NO_EFFECT, "lock_file", NULL, "leave this line out")
 FOREIGN(NGINX, MAIN, NO_EFFECT, "timer_resolution", NULL, "leave this line out")

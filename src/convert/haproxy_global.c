@@ -248,8 +248,8 @@ void haproxy_log(struct haproxy *h)
 	if (!h->exec)
 		return;
 	ini_add(h->ini, global(h), NULL, "exec-checks", "4")->stand_in = "";
-	work_note(h->work, "a weir that stays root runs no programs: started by root, and not by weir.service, "
-			   "it needs a 'user' in [global]");
+	work_note(h->work, "a weir that stays root runs no programs: for a start by root, and not by "
+			   "weir.service, name a 'user' in [global]");
 }
 
 /* ---- the statistics page ---- */

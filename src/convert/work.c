@@ -81,32 +81,8 @@ static const struct foreign *find_row(const struct work *w, const char *text, bo
 	return best;
 }
 
-/* What only describes, or what the machine does: weir needs nothing for it. */
-static bool costs_nothing(const char *word)
-{
-	static const char *const words[] = {"description",
-					    "node",
-					    "chroot",
-					    "ulimit-n",
-					    "option httplog",
-					    "id",
-					    "guid",
-					    "option http-ignore-probes",
-					    "worker_rlimit_nofile",
-					    "worker_connections",
-					    "worker_priority",
-					    "worker_rlimit_core"};
-
-	for (size_t i = 0; i < ARRAY_LEN(words); i++)
-		if (strcmp(word, words[i]) == 0)
-			return true;
-	return false;
-}
-
 static enum old_fate fate_of(const struct foreign *f)
 {
-	if (costs_nothing(f->word))
-		return OLD_NO_EFFECT;
 	switch (f->state) {
 	case FOREIGN_NO_EFFECT:
 		return OLD_NO_EFFECT;

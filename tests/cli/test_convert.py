@@ -441,6 +441,20 @@ def test_an_admin_socket_is_where_the_unit_has_it(haproxy, lines, ours, states):
     assert "haproxy" not in got.ini
 
 
+@pytest.mark.parametrize("line", ["description \"x\"", "id 5", "guid a", "option httplog",
+                                  "option http-ignore-probes"])
+def test_what_only_describes_has_no_effect(haproxy, line):
+    got = haproxy(listen(line + "\n"))
+    assert got.state(line.split(" \"", maxsplit=1)[0])[0] == "no-effect" and got.code == 0
+
+
+@pytest.mark.parametrize("line", ["worker_connections 10;", "worker_rlimit_nofile 10;", "worker_priority 5;",
+                                  "worker_rlimit_core 5m;"])
+def test_nginx_what_the_machine_does_has_no_effect(nginx, line):
+    got = nginx(line + stream(ONE % ""))
+    assert got.state(line.rstrip(";"))[0] == "no-effect" and got.code == 0
+
+
 def test_notes_have_what_is_not_written(haproxy):
     assert [note.split()[1] for note in haproxy(listen()).report["notes"]] == ["logs", "ends"]
     got = haproxy("global\nlog /dev/log local0\nhard-stop-after 1m\n" + listen())
