@@ -207,8 +207,8 @@ FOREIGN_KNOWN(HAPROXY, SECTION_LINE, NO_EFFECT, "stats realm", NULL, NULL)
 FOREIGN_KNOWN(HAPROXY, SECTION_LINE, NO_EFFECT, "stats hide-version", NULL, NULL)
 FOREIGN_KNOWN(HAPROXY, SECTION_LINE, NO_EFFECT, "stats show-*", NULL, "the page shows all")
 FOREIGN_KNOWN(HAPROXY, SECTION_LINE, NO_EFFECT, "stats scope", NULL, "the page shows all sections")
-FOREIGN_KNOWN(HAPROXY, SECTION_LINE, MISSING, "stats admin", NULL,
-        "no button of the page changes anything: use the admin socket")
+FOREIGN_KNOWN(HAPROXY, SECTION_LINE, DIFFERS, "stats admin", "admin-socket",
+        "nothing on the page changes anything: use the admin socket, with 'weir ctl'")
 FOREIGN_KNOWN(HAPROXY, SECTION_LINE, DIFFERS, "stats http-request", "allow-from",
         "'allow-from' and 'auth-file' of [stats] say who may")
 

@@ -441,6 +441,8 @@ static void convert_others(struct haproxy *h, struct proxy *p)
 		haproxy_resolvers(h, p);
 		return;
 	}
+	if (p->head->fate != OLD_OPEN)
+		return; /* a page took its users */
 	old_set(h->arena, p->head, OLD_NO_EFFECT, "weir has no '%s' sections", kind);
 	for (size_t i = 0; i < p->all.count; i++)
 		old_set(h->arena, p->all.list[i], OLD_NO_EFFECT, "weir has no '%s' sections", kind);

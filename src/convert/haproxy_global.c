@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * haproxy_global.c - `global`, logs, the statistics page, and resolvers.
+ * haproxy_global.c - `global`, logs, and resolvers.
  *
  * Main thread.
  */
@@ -250,126 +250,6 @@ void haproxy_log(struct haproxy *h)
 	ini_add(h->ini, global(h), NULL, "exec-checks", "4")->stand_in = "";
 	work_note(h->work, "a weir that stays root runs no programs: for a start by root, and not by "
 			   "weir.service, name a 'user' in [global]");
-}
-
-/* ---- the statistics page ---- */
-
-static void add_auth(struct haproxy *h, struct ini_section *stats, struct old_line *line, bool *closed)
-{
-	const char *login = old_word(line, 2), *colon = strchr(login, ':'), *hash;
-	const char *user = colon != NULL ? arena_strndup(h->arena, login, (size_t)(colon - login)) : login;
-
-	if (!h->work->wish->with_files || colon == NULL) {
-		old_set(h->arena, line, OLD_LOST,
-			"convert with -o DIR, or run: htpasswd -cB stats.htpasswd %s, and write auth-file = "
-			"stats.htpasswd in [stats]",
-			user);
-		*closed = true;
-		return;
-	}
-	hash = work_password_hash(h->arena, colon + 1);
-	if (hash == NULL) {
-		old_set(h->arena, line, OLD_LOST,
-			"this build has no libcrypt: htpasswd -cB stats.htpasswd %s makes the file", user);
-		*closed = true;
-		return;
-	}
-	for (size_t i = 0; i < h->work->result->file_count; i++) {
-		struct convert_file *f = &h->work->result->files[i];
-
-		if (strcmp(f->name, "stats.htpasswd") != 0)
-			continue;
-		f->text = arena_printf(h->arena, "%s%s:%s\n", f->text, user, hash);
-		old_set(h->arena, line, OLD_CARRIED, NULL);
-		return;
-	}
-	(void)work_file(h->work, "stats.htpasswd", arena_printf(h->arena, "%s:%s\n", user, hash));
-	ini_add(h->ini, stats, line, "auth-file", "stats.htpasswd")->stand_in = "";
-}
-
-/* stats http-request deny unless ACL, allow if ACL: who may see the page, if that is by network. False:
- * something else. */
-static bool take_page_access(struct haproxy *h, struct proxy *p, struct ini_section *stats,
-			     struct old_line *line)
-{
-	const bool deny = strcmp(old_word(line, 2), "deny") == 0;
-	const char *when = old_word(line, 3);
-	struct condition c;
-
-	if ((!deny && strcmp(old_word(line, 2), "allow") != 0) || line->count < 5)
-		return false;
-	haproxy_terms(h, p, line->words + 4, line->count - 4, strcmp(when, "unless") == 0, &c);
-	if (c.error != NULL || c.count != 1 || c.counts[0] != 1 || c.all[0][0]->kind != TERM_SRC ||
-	    c.all[0][0]->negated != deny || ini_find(stats, "allow-from") != NULL)
-		return false;
-	ini_add(h->ini, stats, line, "allow-from", "%s", work_spaced(h->arena, c.all[0][0]->value))
-	    ->stand_in = c.all[0][0]->file ? "" : NULL;
-	condition_carried(h, &c);
-	return true;
-}
-
-/* A line of a page other than its address. Returns whether it must not be open to all. */
-static bool take_page_line(struct haproxy *h, struct proxy *p, struct ini_section *stats,
-			   struct old_line *line)
-{
-	static const char *const looks[] = {"enable",	    "uri",	 "refresh",   "realm",
-					    "show-legends", "show-node", "show-desc", "hide-version",
-					    "show-modules", "scope"};
-	bool closed = false;
-
-	if (strcmp(line->words[0], "stats") != 0) {
-		old_set(h->arena, line, OLD_NO_EFFECT,
-			"the page is weir's: [stats] has an address and a login");
-		return strcmp(line->words[0], "tcp-request") == 0 ||
-		       (strcmp(line->words[0], "http-request") == 0 &&
-			strcmp(old_word(line, 1), "use-service") != 0);
-	}
-	for (size_t i = 0; i < ARRAY_LEN(looks); i++) {
-		if (strcmp(old_word(line, 1), looks[i]) != 0)
-			continue;
-		old_set(h->arena, line, OLD_NO_EFFECT, "the page is at /, metrics are at /metrics");
-		return false;
-	}
-	if (strcmp(old_word(line, 1), "auth") == 0)
-		add_auth(h, stats, line, &closed);
-	else if (strcmp(old_word(line, 1), "http-request") == 0 && take_page_access(h, p, stats, line))
-		return false;
-	else if (strcmp(old_word(line, 1), "admin") == 0)
-		old_set(h->arena, line, OLD_LOST, "no button of the page changes anything: use weir ctl");
-	else
-		work_by_table(h->work, line, 0);
-	return closed || strcmp(old_word(line, 1), "http-request") == 0;
-}
-
-void haproxy_page(struct haproxy *h, struct proxy *p)
-{
-	struct ini_section *stats = ini_only(h->ini, IN_STATS);
-	struct old_line *bind = p->lists[LIST_BIND].count > 0 ? p->lists[LIST_BIND].list[0] : p->head;
-	const char *address = old_word(bind, bind == p->head ? 2 : 1);
-	bool closed = false;
-
-	if (stats->count > 0) {
-		p->why_not = "weir has one [stats]: that of the section before";
-		return;
-	}
-	stats->above = p->head->above;
-	stats->above_count = p->head->above_count;
-	old_set(h->arena, p->head, OLD_CARRIED, NULL);
-	if (p->from != NULL)
-		p->from->is_used = true;
-	address = arena_strndup(h->arena, address, strcspn(address, ","));
-	ini_add(h->ini, stats, bind, "bind", "%s", haproxy_address(h->arena, address, true));
-	for (size_t i = 2; i < bind->count && bind != p->head; i++)
-		if (strcmp(bind->words[i], "ssl") == 0)
-			old_set(h->arena, bind, OLD_DIFFERENT, "the page is not over TLS");
-	for (size_t i = 0; i < p->all.count; i++)
-		if (p->all.list[i] != bind)
-			closed = take_page_line(h, p, stats, p->all.list[i]) || closed;
-	if (closed && ini_find(stats, "allow-from") == NULL)
-		work_note(h->work,
-			  "[stats] is for this machine alone until 'auth-file' or 'allow-from' says more");
-	else if (ini_find(stats, "allow-from") == NULL)
-		ini_add(h->ini, stats, NULL, "allow-from", "0.0.0.0/0 ::/0");
 }
 
 /* ---- resolvers ---- */

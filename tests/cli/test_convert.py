@@ -514,6 +514,70 @@ def test_a_folder_gets_the_hashes_of_passwords(haproxy, tmp_path):
     assert checked.returncode == 0, checked.stderr
 
 
+def test_a_page_is_weirs(haproxy):
+    got = haproxy(listen() + "listen stats\nmode http\nbind :8404\nstats enable\nstats uri /x\n"
+                  "stats admin if LOCALHOST\n")
+    assert got.sections["stats"] == {"bind": ["0.0.0.0:8404"], "allow-from": ["0.0.0.0/0 ::/0"]}
+    assert got.state("listen stats")[0] == got.state("stats admin")[0] == "different"
+    assert "admin socket" in got.state("stats admin")[1]
+    assert got.state("stats enable")[0] == got.state("stats uri")[0] == "no-effect"
+    assert got.code == 0
+    assert haproxy(listen() + PAGE.replace("*:8404", ":1\nbind :2")).state("bind :2")[0] == "lost"
+
+
+HASH = "$5$saltsalt$Pk6Vll9uMGNJUqZVRu0eQhJTqYFEzVJwRDxXWQ0pEb4"
+USERS = ("userlist u\ngroup admins users root\nuser root insecure-password sesame\n"
+         f"user ops password {HASH} groups admins,x\nuser guest insecure-password sesame\n")
+LOGIN_PAGE = ("listen stats\nmode http\nbind :8404\nacl inside src 10.0.0.0/8\n"
+              "acl admin http_auth_group(u) admins\n"
+              "stats http-request deny unless inside\nstats http-request auth unless admin\n"
+              "stats admin if admin\n")
+
+
+@pytest.mark.parametrize("auth, users", [
+    ("unless admin", ["root", "ops"]), ("realm x if !admin", ["root", "ops"]),
+    ("unless { http_auth(u) }", ["root", "ops", "guest"]),
+    ("unless { http_auth_group(u) admins }", ["root", "ops"]),
+])
+def test_a_list_of_users_is_an_auth_file(haproxy, tmp_path, auth, users):
+    out = tmp_path / "out"
+    page = LOGIN_PAGE.replace("auth unless admin", "auth " + auth)
+    got = haproxy(listen() + page + USERS, "-o", out)
+    assert got.code == 0, got.report
+    lines = [line.split(":") for line in (out / "stats.htpasswd").read_text().splitlines()]
+    assert [name for name, _ in lines] == users
+    assert dict(lines)["root"].startswith("$2y$") and dict(lines)["ops"] == HASH
+    assert stat.S_IMODE((out / "stats.htpasswd").stat().st_mode) == 0o640
+    assert "allow-from = 10.0.0.0/8" in (out / "weir.ini").read_text()
+    assert got.state("stats http-request auth")[0] == "carried"
+    assert got.state("stats admin")[0] == "different"
+    checked = subprocess.run([WEIR, "-c", out / "weir.ini"], capture_output=True, text=True, timeout=60,
+                             check=False)
+    assert checked.returncode == 0, checked.stderr
+
+
+def test_a_list_of_users_without_a_folder_is_lost_and_the_page_closed(haproxy):
+    got = haproxy(listen() + LOGIN_PAGE + USERS)
+    state, why = got.state("stats http-request auth")
+    assert state == "lost" and got.code == 10
+    assert "htpasswd -cB stats.htpasswd root; htpasswd -B stats.htpasswd ops, and write auth-file" in why
+    assert "allow-from" not in got.sections["stats"]
+    assert got.state("stats http-request deny")[0] == "different"
+
+
+def test_a_user_that_weir_cannot_take_is_lost(haproxy, tmp_path):
+    users = USERS.replace(HASH, "$1$salt$qJH7.N4xYta3aEG/dfqo/0")
+    got = haproxy(listen() + LOGIN_PAGE + users, "-o", tmp_path / "out")
+    assert got.state("stats http-request auth")[0] == "lost" and got.code == 10
+    assert not (tmp_path / "out/stats.htpasswd").exists()
+
+
+def test_a_page_that_is_refused_to_some_in_another_way_is_closed(haproxy):
+    got = haproxy(listen() + "listen stats\nmode http\nbind :8404\nstats enable\n"
+                  "http-request deny if { hdr(x) y }\n")
+    assert got.state("http-request deny")[0] == "lost" and "allow-from" not in got.sections["stats"]
+
+
 def test_all_files_are_written_or_none(haproxy, tmp_path):
     out = tmp_path / "out"
     (out / "weir.ini").mkdir(parents=True)
