@@ -106,7 +106,11 @@ static enum convert_from find_out(struct work *w)
 static void refuse_line(struct work *w, struct ini_line *line, const char *why)
 {
 	line->left_out = true;
-	if (line->from != NULL)
+	/* weir's words quote the value. */
+	if (line->from != NULL &&
+	    (old_secret(line->value) != NULL || strstr(line->from->shown, "***") != NULL))
+		old_set(w->arena, line->from, OLD_LOST, "weir refuses what becomes of it: '%s'", line->key);
+	else if (line->from != NULL)
 		old_set(w->arena, line->from, OLD_LOST, "weir refuses '%s = %s': %s", line->key, line->value,
 			why);
 	else

@@ -287,6 +287,10 @@ static void take_http(struct checker *k, const struct old_lines *rules)
 	struct arena *a = k->h->arena;
 
 	take_option(k, &http);
+	if (old_secret(http.path) != NULL) {
+		old_set(a, k->p->slots[SLOT_CHECK].line, OLD_LOST, "a password would be in the file");
+		http.path = "/";
+	}
 	for (size_t i = 0; i < rules->count; i++)
 		take_http_rule(k, rules->list[i], &http);
 	k->text = arena_printf(a, "http%s %s %s", k->c->tls != NULL ? "s" : "", http.method, http.path);

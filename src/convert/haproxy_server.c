@@ -324,6 +324,10 @@ static void settle_agent(struct haproxy *h, struct server *s)
 		set_pair(s, "check-agent", arena_printf(h->arena, "%s:%s", addr, port));
 	drop_pair(s, ".agent");
 	drop_pair(s, ".agent-addr");
+	if (value_of(s, "check-agent-send") != NULL && old_secret(value_of(s, "check-agent-send")) != NULL) {
+		old_set(h->arena, s->line, OLD_LOST, "agent-send: a password would be in the file");
+		drop_pair(s, "check-agent-send");
+	}
 	if (value_of(s, "check-agent-send") != NULL)
 		set_pair(s, "check-agent-send",
 			 ini_quote(h->arena, value_of(s, "check-agent-send"),

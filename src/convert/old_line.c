@@ -113,24 +113,35 @@ const char *old_template_mark(const char *text, size_t len)
 	return NULL;
 }
 
-/* Words of which the next is, or begins with, a secret. */
-static bool comes_before_secret(const char *first, const char *word)
+static bool ends_with_one(const char *word, const char *const *ends, size_t count)
 {
-	static const char *const words[] = {"password", "insecure-password", "Authorization", "secret",
-					    "Authorization:"};
+	const size_t len = strlen(word);
 
-	if (strcmp(first, "tcp-check") == 0 && (strcmp(word, "AUTH") == 0 || strcmp(word, "PASS") == 0))
-		return true;
-	for (size_t i = 0; i < ARRAY_LEN(words); i++)
-		if (strcasecmp(word, words[i]) == 0)
+	for (size_t i = 0; i < count; i++)
+		if (len >= strlen(ends[i]) && strcasecmp(word + len - strlen(ends[i]), ends[i]) == 0)
 			return true;
 	return false;
 }
 
-/* Does a word carry a secret inside? Returns where that begins, or NULL. */
-static const char *secret_inside(const char *word)
+/* Where the password of "scheme://user:password@host" begins, or NULL. */
+static const char *secret_of_url(const char *word)
 {
-	static const char *const marks[] = {"AUTH ", "PASS ", "Authorization:", "password=", "AUTH\r\n"};
+	const char *host = strstr(word, "://"), *colon;
+	size_t len;
+
+	if (host == NULL)
+		return NULL;
+	host += 3;
+	len = strcspn(host, "@/");
+	colon = memchr(host, ':', len);
+	return host[len] == '@' && colon != NULL ? colon + 1 : NULL;
+}
+
+const char *old_secret(const char *word)
+{
+	static const char *const marks[] = {
+	    "AUTH ", "PASS ",  "LOGIN ",  "Authorization:", "password=", "passwd=",
+	    "pwd=",  "token=", "secret=", "apikey=",	    "api_key=",	 "AUTH\r\n"};
 
 	for (size_t m = 0; m < ARRAY_LEN(marks); m++) {
 		const char *at = strcasestr(word, marks[m]);
@@ -138,35 +149,77 @@ static const char *secret_inside(const char *word)
 		if (at != NULL)
 			return at + strlen(marks[m]);
 	}
-	return NULL;
+	return secret_of_url(word);
+}
+
+/* The same for bytes as pairs of hexadecimal digits; their case does not matter there. */
+static bool is_secret_in_hex(const char *word)
+{
+	static const char *const marks[] = {"41555448", "50415353", "4c4f47494e",
+					    "61757468", "70617373", "6c6f67696e"};
+
+	for (size_t m = 0; m < ARRAY_LEN(marks); m++)
+		if (strcasestr(word, marks[m]) != NULL)
+			return true;
+	return false;
+}
+
+/* Is the word behind number `i` a secret, or does it begin one? */
+static bool comes_before_secret(const char *const *words, size_t count, size_t i)
+{
+	static const char *const ends[] = {"password",	    "passwd",	      "secret",	 "token",  "api-key",
+					   "authorization", "authorization:", "api_key", "apikey", "anonkey"};
+	static const char *const names[] = {"pass", "pwd", "key"};
+	static const char *const logins[] = {"AUTH", "PASS", "LOGIN"};
+	const char *first = words[0], *word = words[i];
+
+	if (i + 1 >= count)
+		return false;
+	if (strcmp(first, "tcp-check") == 0 &&
+	    (ends_with_one(word, logins, ARRAY_LEN(logins)) ||
+	     (i == 1 && strcmp(word, "send-binary") == 0 && is_secret_in_hex(words[i + 1]))))
+		return true;
+	if (i == 1 && (strcmp(first, "setenv") == 0 || strcmp(first, "presetenv") == 0) &&
+	    ends_with_one(word, names, ARRAY_LEN(names)))
+		return true;
+	return ends_with_one(word, ends, ARRAY_LEN(ends));
+}
+
+/* The word of "stats auth USER:PASSWORD" that has the password; 0 = another line. */
+static size_t login_at(const char *const *words, size_t count)
+{
+	const size_t at = count > 0 && strcmp(words[0], "no") == 0 ? 1 : 0;
+
+	if (count > at + 2 && strcmp(words[at], "stats") == 0 && strcmp(words[at + 1], "auth") == 0)
+		return at + 2;
+	return 0;
 }
 
 static bool has_secret(const char *const *words, size_t count)
 {
-	if (count > 2 && strcmp(words[0], "stats") == 0 && strcmp(words[1], "auth") == 0)
+	if (login_at(words, count) > 0)
 		return true;
 	for (size_t i = 0; i < count; i++)
-		if ((i + 1 < count && comes_before_secret(words[0], words[i])) ||
-		    secret_inside(words[i]) != NULL)
+		if (comes_before_secret(words, count, i) || old_secret(words[i]) != NULL)
 			return true;
 	return false;
 }
 
 const char *old_mask(struct arena *a, const char *text, const char *const *words, size_t count)
 {
+	const size_t login = login_at(words, count);
 	const char *out = "";
 
 	if (!has_secret(words, count))
 		return text;
 	for (size_t i = 0; i < count; i++) {
-		const char *inside = secret_inside(words[i]), *colon = strchr(words[i], ':');
+		const char *inside = old_secret(words[i]), *colon = strchr(words[i], ':');
 		int keep = (int)strlen(words[i]);
 		const char *stars = "";
 
-		if (i > 0 && comes_before_secret(words[0], words[i - 1])) {
-			keep = 0;
-			stars = "***";
-		} else if (i == 2 && strcmp(words[1], "auth") == 0 && strcmp(words[0], "stats") == 0) {
+		if (i > 0 && comes_before_secret(words, count, i - 1))
+			return arena_printf(a, "%s *** ...", out);
+		if (login > 0 && i == login) {
 			keep = colon != NULL ? (int)(colon + 1 - words[i]) : 0;
 			stars = "***";
 		} else if (inside != NULL) {
@@ -174,8 +227,8 @@ const char *old_mask(struct arena *a, const char *text, const char *const *words
 			stars = "***";
 		}
 		out = arena_printf(a, "%s%s%.*s%s", out, i > 0 ? " " : "", keep, words[i], stars);
-		if (i > 0 && comes_before_secret(words[0], words[i - 1]))
-			return arena_printf(a, "%s ...", out);
+		if (login > 0 && i == login)
+			return out;
 	}
 	return out;
 }

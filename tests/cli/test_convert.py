@@ -502,6 +502,56 @@ def test_a_password_is_nowhere_in_clear_text(haproxy, tmp_path):
     assert not any("sesame" in path.read_text() for path in out.iterdir())
 
 
+CHECK = "option tcp-check\ntcp-check "
+AUTH_HEX = b"*2\r\n$4\r\nAUTH\r\n$6\r\nsesame\r\n".hex()
+
+
+@pytest.mark.parametrize("lines", [
+    "stats auth a:sesame", "no stats auth a:sesame", 'stats auth "a b:sesame"', CHECK + "send AUTH\\ sesame",
+    CHECK + 'send "auth sesame\\r\\n"', CHECK + "send *2\\r\\n$4\\r\\nAUTH\\r\\n$6\\r\\nsesame\\r\\n",
+    CHECK + 'send "LOGIN u sesame\\r\\n"', CHECK + 'send "USER u\\r\\nPASS sesame\\r\\n"',
+    CHECK + 'send-lf "AUTH sesame"', CHECK + "send-binary " + AUTH_HEX,
+    "option httpchk GET /x?password=sesame", "option httpchk GET /x?token=sesame",
+    "option httpchk GET / HTTP/1.0\\r\\nAuthorization:\\ Basic\\ sesame",
+    "option httpchk\nhttp-check send uri /x?apikey=sesame",
+    'option httpchk\nhttp-check send uri / hdr Authorization "Basic sesame"',
+    "option httpchk\nhttp-check send uri / hdr X-Auth-Token sesame body password=sesame",
+    'default-server agent-check agent-port 9 agent-send "auth sesame\\n"',
+    "option mysql-check user root password sesame", "source http://u:sesame@h",
+    "http-request set-header Authorization \"Basic sesame\"", "frobnicate password sesame",
+    "userlist u\nuser x insecure-password sesame", "userlist u\nuser x groups g password sesame",
+    "global\nsetenv REDIS_PASSWORD sesame", "global\npresetenv DB_PASS sesame",
+    "global\ncluster-secret sesame",
+    "# stats auth a:sesame", "maxconn 5 # the password is sesame", "stats auth a:sesame\nbind \"",
+    "stats auth a:sesame\nlisten\nstats auth \"a:sesame", "userlist u\nuser x insecure-password 'sesame",
+    "setenv A \"sesame{{ x }}",
+])
+@pytest.mark.parametrize("json_too", [False, True])
+def test_a_password_is_in_no_message(tmp_path, lines, json_too):
+    path = tmp_path / "x.cfg"
+    path.write_text(listen(lines + "\n", "server s 10.0.0.1:80 check"))
+    for more in ([], ["-o", tmp_path / "out"]):
+        got = run(path, *more, *(["--json"] if json_too else []))
+        assert got.returncode in (0, 1, 10), got.stderr
+        everything = got.stdout + got.stderr
+        if (tmp_path / "out").exists():
+            everything += "".join(p.read_text() for p in (tmp_path / "out").rglob("*") if p.is_file())
+        assert "sesame" not in everything and b"sesame".hex() not in everything
+
+
+@pytest.mark.parametrize("line", [
+    'proxy_set_header Authorization "Basic sesame";', "proxy_pass http://u:sesame@h;",
+    'set $api_token "sesame";', "x_password sesame;", "y ?password=sesame;", "# password sesame",
+    "x_password \"sesame;",
+])
+def test_nginx_a_password_is_in_no_message(tmp_path, line):
+    path = tmp_path / "x.conf"
+    path.write_text("http {\n" + line + "\n}\n" + stream(ONE % ""))
+    for more in ([], ["--json"]):
+        got = run("--from", "nginx", path, *more)
+        assert got.returncode in (0, 1, 10) and "sesame" not in got.stdout + got.stderr
+
+
 def test_a_folder_gets_the_hashes_of_passwords(haproxy, tmp_path):
     out = tmp_path / "out"
     got = haproxy(listen() + PAGE, "-o", out)

@@ -87,6 +87,8 @@ bool old_add(struct old_reading *r, struct old_lines *to, struct old_line *line)
 const char *old_template_mark(const char *text, size_t len);
 /* The text with passwords replaced by asterisks, in `a`. `words` are those of the line. */
 const char *old_mask(struct arena *a, const char *text, const char *const *words, size_t count);
+/* Where a password inside a word begins, as in "AUTH x" or "password=x", or NULL. */
+const char *old_secret(const char *word);
 /* May the comment be copied: does it look like one without a password? */
 bool old_comment_ok(const char *text, size_t len);
 
