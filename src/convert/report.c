@@ -17,11 +17,14 @@ static const char *const keys[OLD_FATES] = {
     [OLD_NOT_OURS] = "not-ours", [OLD_DIFFERENT] = "different", [OLD_LOST] = "lost",
 };
 
-/* Bytes that would disturb a terminal are written as '?'. */
+/* Bytes that would disturb a terminal are written as '?', and a tab as a blank. */
 static void print_clean(FILE *out, const char *text)
 {
-	for (; *text != '\0'; text++)
-		fputc((unsigned char)*text < ' ' || *text == 0x7f ? '?' : *text, out);
+	for (; *text != '\0'; text++) {
+		const bool disturbs = (unsigned char)*text < ' ' || *text == 0x7f;
+
+		fputc(*text == '\t' ? ' ' : disturbs ? '?' : *text, out);
+	}
 }
 
 static void print_line(const struct old_line *line, FILE *out)

@@ -8,6 +8,7 @@ weir's has a test of its own.
 import json
 import os
 import pathlib
+import socket
 import stat
 import subprocess
 
@@ -15,6 +16,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 WEIR = os.environ.get("WEIR_BIN", str(ROOT / "build/src/weir"))
+WAIT_S = float(os.environ.get("WEIR_TEST_WAIT", "20"))
 
 TIMES = "timeout connect 5s\ntimeout client 10m\ntimeout server 10m\n"
 LISTEN = "listen a\n" + TIMES + "option redispatch\nbind 10.0.0.9:80\nserver s 10.0.0.1:80\n"
@@ -665,6 +667,77 @@ def test_the_report_is_on_standard_error(tmp_path):
     assert got.returncode == 10 and "[listen a]" in got.stdout
     brief = run("-q", path)
     assert "carried: listen" not in brief.stderr and "lost: frobnicate" in brief.stderr
+
+
+# ---- the first minutes of a newcomer ------------------------------------------------------------------
+
+APT = pathlib.Path("/etc/haproxy/haproxy.cfg")
+
+
+def readme_path():
+    """The three commands of README.md."""
+    text = (ROOT / "README.md").read_text()
+    (block,) = [b for b in text.split("```")[1::2] if "weir convert" in b]
+    return block.strip().splitlines()
+
+
+def wait_until_ready(notify):
+    """Reads what weir tells systemd until it accepts connections."""
+    while b"READY=1" not in notify.recv(4096):
+        pass
+
+
+def test_the_path_of_a_newcomer(tmp_path):
+    """HAProxy's file as Debian has it, with one section of mode tcp, converted, validated and run."""
+    if not APT.exists():
+        pytest.skip(f"{APT} is not there: apt-get install haproxy")
+    if "mode\ttcp" in APT.read_text() or "listen" in APT.read_text():
+        pytest.skip(f"{APT} is not the file of the package")
+    config = tmp_path / "haproxy.cfg"
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+        probe.close()
+        config.write_text(APT.read_text() + f"\nlisten web\n\tmode tcp\n\tbind 127.0.0.1:{port}\n"
+                          f"\tserver a 127.0.0.1:{server.getsockname()[1]}\n")
+        convert, validate, start = [
+            line.replace(str(APT), str(config)).replace("weir ", f"{WEIR} ", 1) for line in readme_path()]
+        got = subprocess.run(convert, shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=60,
+                             check=False)
+        assert got.returncode == 0 and " 0 lost," in got.stderr, got.stderr
+        result = tmp_path / "weir.ini"
+        assert "admin-socket = unix:/run/weir/admin.sock mode=660 level=admin" in result.read_text()
+        got = subprocess.run(validate.split(), cwd=tmp_path, capture_output=True, text=True, timeout=60,
+                             check=False)
+        assert got.returncode == 0 and "ok (1 frontend" in got.stdout, got.stdout + got.stderr
+        # In place of the folder that the unit makes.
+        result.write_text(result.read_text().replace("/run/weir/", f"{tmp_path}/"))
+        notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        notify.bind(f"{tmp_path}/notify")
+        with notify, subprocess.Popen(
+                start.split(), cwd=tmp_path, stderr=subprocess.PIPE, text=True,
+                env={**os.environ, "NOTIFY_SOCKET": f"{tmp_path}/notify"}) as weir:
+            try:
+                notify.settimeout(WAIT_S)
+                server.settimeout(WAIT_S)
+                wait_until_ready(notify)
+                with socket.create_connection(("127.0.0.1", port), timeout=WAIT_S) as client:
+                    client.sendall(b"to weir")
+                    with server.accept()[0] as accepted:
+                        accepted.settimeout(WAIT_S)
+                        assert accepted.recv(100) == b"to weir"
+                        accepted.sendall(b"through weir")
+                        assert client.recv(100) == b"through weir"
+                assert stat.S_IMODE((tmp_path / "admin.sock").stat().st_mode) == 0o660
+            finally:
+                weir.terminate()
+                weir.communicate(timeout=60)
+        assert weir.returncode == 0
+
+
+def test_tabs_are_blanks_in_the_report(tmp_path):
+    path = tmp_path / "x.cfg"
+    path.write_text(listen("option\ttcpka\n"))
+    assert ": carried: option tcpka" in run(path).stderr
 
 
 @pytest.mark.parametrize("args", [[], ["--from", "squid", "x"]])
