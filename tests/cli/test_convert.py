@@ -779,6 +779,38 @@ def test_nginx_file_that_cannot_be_read(tmp_path, text, line, why):
     assert f":{line}: error: " in got.stderr and why in got.stderr
 
 
+WHOLE_HAPROXY = ("global\nuser x\nstats socket /a mode 600\nsetenv A \"b\"\n.if 1\nlog /dev/log local0\n"
+                 ".endif\n" + listen('tcp-check send "AUTH x\\r\\n"\n') +
+                 routes("acl n req.ssl_sni -i a.com 'b.com'\nuse_backend x if n\n"
+                        "use_backend y unless { src ::1 }") + LOGIN_PAGE + USERS +
+                 "resolvers r\nnameserver a 10.0.0.53:53\n")
+WHOLE_NGINX = ("user x;\nevents {\nworker_connections\n5;\n}\nhttp {\nserver {\nlisten 80;\n}\n}\nstream {\n"
+               "map $ssl_preread_server_name $u {\nhostnames;\n*.a.com x;\ndefault \"y\";\n}\n"
+               "upstream x {\nleast_conn;\nserver 10.0.0.1:1\nmax_fails=3;\n}\n"
+               "upstream y {\nserver 10.0.0.2:1;\n}\nserver {\nlisten 443;\nssl_preread on;\nallow ::1;\n"
+               "deny all;\nproxy_pass $u;\n}\n}\n")
+
+
+@pytest.mark.parametrize("program, text", [("haproxy", WHOLE_HAPROXY), ("nginx", WHOLE_NGINX)],
+                         ids=["haproxy", "nginx"])
+def test_a_file_cut_after_any_line_has_a_result_or_an_error_with_its_line(tmp_path, program, text):
+    lines = text.splitlines(keepends=True)
+    codes = set()
+    for count in range(len(lines) + 1):
+        path = tmp_path / "x"
+        path.write_text("".join(lines[:count]))
+        got = run("--from", program, path)
+        codes.add(got.returncode)
+        if got.returncode == 1:
+            assert got.stdout == ""
+            assert got.stderr.startswith(f"{path}:") or "no result: nothing in it forwards TCP" in got.stderr
+            error = next((line for line in got.stderr.splitlines() if ": error: " in line), None)
+            assert error is None or 0 < int(error.removeprefix(f"{path}:").split(":")[0]) <= count + 1
+        else:
+            assert got.returncode in (0, 10) and "[" in got.stdout
+    assert 1 in codes and got.returncode in (0, 10)
+
+
 def test_a_large_file_is_refused(tmp_path):
     path = tmp_path / "x.cfg"
     path.write_text("#" * (10 << 20) + "\n\n")
@@ -846,8 +878,9 @@ def test_nginx_a_header_may_take_30_seconds(nginx):
 
 
 @pytest.mark.parametrize("words, observe, retries", [
-    ("", "connect", "1"), ("max_fails=0", None, "1"), ("max_fails=3 fail_timeout=30",
-                                                       "connect limit=3 down=30s", "1"),
+    ("", "connect", "1"), ("max_fails=0", None, "1"), ("max_fails=1 fail_timeout=10s", "connect", "1"),
+    ("max_fails=3", "connect limit=3", "1"), ("fail_timeout=30", "connect down=30s", "1"),
+    ("max_fails=3 fail_timeout=30", "connect limit=3 down=30s", "1"),
 ])
 def test_nginx_leaves_servers_out_as_max_fails_says(nginx, words, observe, retries):
     got = nginx(stream(f"upstream u {{ server 10.0.0.1:1 {words}; server 10.0.0.2:1 {words}; }}\n"
