@@ -209,11 +209,11 @@ static void crowd_frontend(struct config_frontend *frontend)
 	}
 }
 
-/* In some seeds clients may come only so often. All are one source then: they send no header with an address,
- * and none comes by a Unix socket. Takes no random number. */
+/* In some seeds clients may come only so often. All are one source then: they have one address, send no
+ * header with another, and none comes by a Unix socket. Takes no random number. */
 static void make_source_rate(void)
 {
-	rig.limits_sources = sim_seed % 8 == 5 && rig.header[0] == '\0';
+	rig.limits_sources = sim_seed % 8 == 5 && rig.header[0] == '\0' && !rig_has_sticky();
 	if (rig.limits_sources)
 		frontends[0].source_rate = (struct config_source_rate){
 			.count = (unsigned)(1 + sim_seed / 8 % 3),
