@@ -18,6 +18,11 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 WEIR = os.environ.get("WEIR_BIN", str(ROOT / "build/src/weir"))
 WAIT_S = float(os.environ.get("WEIR_TEST_WAIT", "20"))
 
+BUILT_WITH = subprocess.run([WEIR, "-vv"], capture_output=True, text=True, timeout=60, check=False).stdout
+needs_libcrypt = pytest.mark.skipif("libcrypt" not in BUILT_WITH,
+                                    reason="this weir was built without libcrypt")
+needs_openssl = pytest.mark.skipif("OpenSSL" not in BUILT_WITH, reason="this weir was built without OpenSSL")
+
 TIMES = "timeout connect 5s\ntimeout client 10m\ntimeout server 10m\n"
 LISTEN = "listen a\n" + TIMES + "option redispatch\nbind 10.0.0.9:80\nserver s 10.0.0.1:80\n"
 
@@ -194,6 +199,7 @@ def test_addresses_of_servers(haproxy, address, ours):
     assert haproxy(listen(server=f"server s {address}")).sections["listen a"]["server s"] == [ours]
 
 
+@needs_openssl
 def test_words_that_only_sections_have(haproxy):
     got = haproxy(listen(server="server s 10.0.0.1:80 check agent-check agent-port 99 agent-inter 5s "
                          "observe layer4 error-limit 5 on-error mark-down on-marked-down shutdown-sessions "
@@ -554,6 +560,7 @@ def test_nginx_a_password_is_in_no_message(tmp_path, line):
         assert got.returncode in (0, 1, 10) and "sesame" not in got.stdout + got.stderr
 
 
+@needs_libcrypt
 def test_a_folder_gets_the_hashes_of_passwords(haproxy, tmp_path):
     out = tmp_path / "out"
     got = haproxy(listen() + PAGE, "-o", out)
@@ -586,6 +593,7 @@ LOGIN_PAGE = ("listen stats\nmode http\nbind :8404\nacl inside src 10.0.0.0/8\n"
               "stats admin if admin\n")
 
 
+@needs_libcrypt
 @pytest.mark.parametrize("auth, users", [
     ("unless admin", ["root", "ops"]), ("realm x if !admin", ["root", "ops"]),
     ("unless { http_auth(u) }", ["root", "ops", "guest"]),
