@@ -12,6 +12,7 @@ import time
 
 import pytest
 
+from harness import built
 from harness.daemon import BINARY, REPOSITORY
 from harness.timing import PATIENCE, SCALE, wait_until
 from harness.web import get, port_of
@@ -52,8 +53,7 @@ def status(daemon, *credentials, **more):
     return ask(daemon, headers=basic(*credentials), **more)[0]
 
 
-IS_BUILT = "libcrypt" in subprocess.run([BINARY, "-vv"], capture_output=True, text=True, check=False).stdout
-needs_libcrypt = pytest.mark.skipif(not IS_BUILT, reason="this weir was built without libcrypt")
+needs_libcrypt = built.needs("libcrypt")
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def guarded(weir, peers, session_folder):
     path = os.path.join(session_folder, "users")
 
     def start(users=USERS):
-        if not IS_BUILT:
+        if not built.has("libcrypt"):
             pytest.skip("this weir was built without libcrypt")
         write(path, users)
         daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {peers.listen().address}\n"
@@ -294,7 +294,7 @@ def test_keys_without_an_address_have_no_effect(folder):
     assert "0 warnings" in check(folder, "per-server-histograms = off\n")[1]
 
 
-@pytest.mark.skipif(IS_BUILT, reason="this weir was built with libcrypt")
+@pytest.mark.skipif(built.has("libcrypt"), reason="this weir was built with libcrypt")
 def test_a_build_without_libcrypt_refuses_the_key_by_name(folder):
     write(os.path.join(folder, "users"), SLOW)
     code, text = check(folder, "auth-file = users\n")

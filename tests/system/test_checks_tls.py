@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from harness import checked, service
+from harness import built, checked, service
 from harness.certificates import Authority
 from harness.daemon import BINARY
 from harness.programs import needs
@@ -22,9 +22,7 @@ EVERY = "check-interval = 50ms"
 # A handshake costs CPU time, and the daemon must be idle at the end.
 CALM = "check-interval = 500ms"
 LONG = f"check-timeout = {5000 * SCALE:.0f}ms"
-BUILT = not os.path.exists(BINARY) or "OpenSSL" in subprocess.run(
-    [BINARY, "-vv"], capture_output=True, text=True, check=False).stdout
-openssl = pytest.mark.skipif(not BUILT, reason="built without OpenSSL")
+openssl = built.needs("OpenSSL")
 
 
 @pytest.fixture
@@ -193,7 +191,7 @@ def test_wrong_answers_fail_a_handshake_too(services, weir):
 
 def test_a_silent_server_times_out(services, weir):
     silent = services(lambda sock: sock.recv(1 << 16) and sock.recv(1))
-    checks = ["tls"] + ["https verify=none", "tls verify=none"] * BUILT
+    checks = ["tls"] + ["https verify=none", "tls verify=none"] * built.has("OpenSSL")
     daemon = weir("".join(listen([f"a = {silent.address}"], f"check = {c}", "check-timeout = 300ms", EVERY)
                           .replace("[listen l]", f"[listen l{i}]") for i, c in enumerate(checks)))
     for i in range(len(checks)):
@@ -305,7 +303,7 @@ def test_a_check_that_verifies_nothing_is_in_the_last_line(folder):
     done = validate(folder, "tls")
     assert done.returncode == 0 and "verify" not in done.stdout, done
     done = validate(folder, "https verify=none")
-    if BUILT:
+    if built.has("OpenSSL"):
         assert done.stdout.endswith(", 0 warnings, 1 check with verify=none)\n"), done
     else:
         assert done.returncode != 0

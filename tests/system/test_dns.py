@@ -12,20 +12,12 @@ import time
 
 import pytest
 
+from harness import built
 from harness import daemon as daemons
 from harness.name_server import NameServer, srv
 from harness.timing import PATIENCE, wait_until
 
-
-def missing():
-    """Why this binary cannot resolve names by DNS, or None."""
-    if not os.path.exists(daemons.BINARY):
-        return "no binary"
-    words = subprocess.run([daemons.BINARY, "-vv"], capture_output=True, text=True, check=False).stdout
-    return None if "c-ares" in words else "this binary was built without c-ares"
-
-
-pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
+pytestmark = built.needs("c-ares")
 
 # Hosts of the test's listeners: 127.0.0.N.
 HOLD = "500ms"

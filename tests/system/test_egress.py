@@ -13,23 +13,13 @@ import time
 
 import pytest
 
-from harness import trace
-from harness.daemon import BINARY
+from harness import built, trace
 from harness.hello import hello
 from harness.name_server import A, REFUSED, SERVFAIL, Answer, NameServer
 from harness.port_service import PortService, free_run
 from harness.timing import PATIENCE, wait_until
 
-
-
-def no_dns():
-    if not os.path.exists(BINARY):
-        return "no binary"
-    words = subprocess.run([BINARY, "-vv"], capture_output=True, text=True, check=False).stdout
-    return None if "c-ares" in words else "this binary was built without c-ares"
-
-
-pytestmark = pytest.mark.skipif(no_dns() is not None, reason=str(no_dns()))
+pytestmark = built.needs("c-ares")
 
 SERVER = "127.0.0.2"   # stands for the Internet: allow-to has it
 NAME = "www.example.com"

@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from harness import driver
+from harness import built, driver
 from harness.checked import lasting
 from harness.daemon import BINARY
 from harness.member import HOSTS, Client, Members
@@ -25,20 +25,9 @@ BUILD = os.environ.get("WEIR_BUILD") or os.path.dirname(os.path.dirname(os.path.
 LOAD = os.path.join(BUILD, "tests", "storm", "storm_load")
 CHECKS = "check = tcp\ncheck-interval = 50ms\ncheck-timeout = 4s\n"
 LAST_ONE = "backend app has no server left"
-
-
 HOLDS = "".join(f"hold-{kind} = 100ms\n" for kind in ("nx", "timeout", "refused", "other"))
 
-
-def missing():
-    """Why this binary cannot resolve names by DNS, or None."""
-    if not os.path.exists(BINARY):
-        return "no binary"
-    words = subprocess.run([BINARY, "-vv"], capture_output=True, text=True, check=False).stdout
-    return None if "c-ares" in words else "this binary was built without c-ares"
-
-
-pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
+pytestmark = built.needs("c-ares")
 
 
 @pytest.fixture
