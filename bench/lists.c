@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "weir/base/clock.h"
 #include "weir/net/host_set.h"
 #include "weir/net/netset.h"
 #include "weir/net/source_table.h"
@@ -28,14 +28,6 @@ static uint64_t next(void)
 	seed ^= seed >> 7;
 	seed ^= seed << 17;
 	return seed;
-}
-
-static int64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
 }
 
 static void *room(size_t count, size_t size)
@@ -97,10 +89,10 @@ static void look_up_networks(uint16_t family, size_t entries)
 		for (size_t k = 0; k < sizeof(p.ip); k++)
 			asked[i].ip[k] = p.ip[k];
 	}
-	begin = now_ns();
+	begin = clock_mono_ns();
 	for (size_t i = 0; i < LOOKUPS; i++)
 		found += netset_has(set, &asked[i % ASKED]) ? 1 : 0;
-	report(family == AF_INET ? "ipv4" : "ipv6", entries, found, now_ns() - begin);
+	report(family == AF_INET ? "ipv4" : "ipv6", entries, found, clock_mono_ns() - begin);
 	netset_free(set);
 	free(asked);
 	free(list);
@@ -125,14 +117,14 @@ static void look_up_sources(size_t entries)
 	}
 	for (size_t i = 0; i < ASKED; i++)
 		asked[i] = source_of(next() % entries);
-	begin = now_ns();
+	begin = clock_mono_ns();
 	for (size_t i = 0; i < LOOKUPS; i++) {
 		if (source_table_enter(t, &asked[i % ASKED], UINT32_MAX, 0, &e) != 0)
 			continue;
 		found++;
 		(void)source_table_leave(t, e, false);
 	}
-	report("sources", entries, found, now_ns() - begin);
+	report("sources", entries, found, clock_mono_ns() - begin);
 	for (size_t i = 0; i < entries; i++)
 		(void)source_table_leave(t, held[i], false);
 	source_table_free(t);
@@ -177,10 +169,10 @@ static void look_up_names(size_t entries, bool suffixes)
 	}
 	for (size_t i = 0; i < ASKED; i++)
 		asked[i] = name_of(next() % (2 * entries), suffixes ? "www." : "");
-	begin = now_ns();
+	begin = clock_mono_ns();
 	for (size_t i = 0; i < LOOKUPS; i++)
 		found += host_set_has(set, asked[i % ASKED].text, asked[i % ASKED].len) ? 1 : 0;
-	report(suffixes ? "suffixes" : "names", entries, found, now_ns() - begin);
+	report(suffixes ? "suffixes" : "names", entries, found, clock_mono_ns() - begin);
 	host_set_free(set);
 	free(asked);
 }

@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-#include <time.h>
 
+#include "weir/base/clock.h"
 #include "weir/net/source_rates.h"
 
 #define CONNECTIONS 2000000u
@@ -28,14 +28,6 @@ struct job {
 	pthread_t thread;
 };
 
-static int64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
-}
-
 static void *run(void *arg)
 {
 	struct job *j = arg;
@@ -46,7 +38,7 @@ static void *run(void *arg)
 		const struct addr_brief a = {.family = AF_INET, .ip = {10, (uint8_t)(n >> 16),
 								       (uint8_t)(n >> 8), (uint8_t)n}};
 
-		const int64_t at_ns = INT64_C(1000000000) + i * (int64_t)STEP_NS;
+		const int64_t at_ns = NS_PER_SEC + i * (int64_t)STEP_NS;
 
 		j->passed += source_rates_take(j->t, &a, &j->rate, at_ns) != SOURCE_RATE_OVER;
 	}
@@ -63,7 +55,7 @@ static void measure(uint32_t sources, unsigned count, int threads)
 
 	if (t == NULL)
 		abort();
-	begin = now_ns();
+	begin = clock_mono_ns();
 	for (int i = 0; i < threads; i++) {
 		jobs[i] = (struct job){.t = t, .rate = source_rate_of(count, INT64_C(10000000000), count),
 				       .sources = sources, .first = (uint32_t)i * 7919u};
@@ -75,7 +67,7 @@ static void measure(uint32_t sources, unsigned count, int threads)
 		passed += jobs[i].passed;
 	}
 	printf("%8" PRIu32 " sources %d threads %9zu of %9u let in %8.1f ns each\n", sources, threads, passed,
-	       CONNECTIONS * (unsigned)threads, (double)(now_ns() - begin) / CONNECTIONS);
+	       CONNECTIONS * (unsigned)threads, (double)(clock_mono_ns() - begin) / CONNECTIONS);
 	source_rates_free(t);
 }
 

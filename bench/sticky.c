@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "weir/base/clock.h"
 #include "weir/net/sticky_table.h"
 
 #define LOOKUPS	    2000000u
@@ -33,14 +34,6 @@ struct job {
 	uint64_t seed;
 	uint64_t found;
 };
-
-static int64_t clock_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
-}
 
 static struct sticky_key key_of(uint64_t n)
 {
@@ -87,7 +80,7 @@ static void run(struct sticky_table *t, uint32_t entries, enum kind kind, unsign
 	struct job jobs[THREADS_MAX];
 	pthread_t ids[THREADS_MAX];
 	uint64_t found = 0;
-	int64_t begin = clock_ns();
+	int64_t begin = clock_mono_ns();
 
 	for (unsigned i = 0; i < threads; i++) {
 		jobs[i] = (struct job){t, entries, kind, 0x9e3779b97f4a7c15u + i, 0};
@@ -100,7 +93,7 @@ static void run(struct sticky_table *t, uint32_t entries, enum kind kind, unsign
 	}
 	printf("%-8s %8" PRIu32 " entries %8.1f MB %2u threads %9" PRIu64 " of %u found %8.1f ns each\n",
 	       kind_names[kind], entries, (double)sticky_table_bytes(entries) / 1e6, threads, found,
-	       threads * LOOKUPS, (double)(clock_ns() - begin) / LOOKUPS);
+	       threads * LOOKUPS, (double)(clock_mono_ns() - begin) / LOOKUPS);
 }
 
 /* ---- moves ---- */
@@ -169,7 +162,7 @@ static void move(uint32_t size)
 {
 	struct watch w = {.table = full_table(MOVED)};
 	struct sticky_table *to = size > 0 ? sticky_table_new(size) : NULL;
-	const int64_t begin = clock_ns();
+	const int64_t begin = clock_mono_ns();
 	int64_t took;
 	pthread_t id;
 
@@ -179,7 +172,7 @@ static void move(uint32_t size)
 		sticky_table_move(w.table, to);
 	else
 		(void)usleep(500000);
-	took = clock_ns() - begin;
+	took = clock_mono_ns() - begin;
 	atomic_store(&w.ends, true);
 	(void)pthread_join(id, NULL); /* it cannot fail */
 	printf("move     %8u entries to %8" PRIu32 " %8.1f ms, %8" PRIu64
