@@ -19,12 +19,12 @@ static const struct {
 	const char *word;
 	enum proxy_kind kind;
 } sections[] = {
-    {"global", PROXY_GLOBAL},	{"defaults", PROXY_DEFAULTS},	 {"frontend", PROXY_FRONTEND},
-    {"backend", PROXY_BACKEND}, {"listen", PROXY_LISTEN},	 {"resolvers", PROXY_OTHER},
-    {"peers", PROXY_OTHER},	{"userlist", PROXY_OTHER},	 {"mailers", PROXY_OTHER},
-    {"program", PROXY_OTHER},	{"http-errors", PROXY_OTHER},	 {"ring", PROXY_OTHER},
-    {"cache", PROXY_OTHER},	{"fcgi-app", PROXY_OTHER},	 {"log-forward", PROXY_OTHER},
-    {"crt-store", PROXY_OTHER}, {"namespace_list", PROXY_OTHER}, {"traces", PROXY_OTHER},
+	{"global", PROXY_GLOBAL}, {"defaults", PROXY_DEFAULTS}, {"frontend", PROXY_FRONTEND},
+	{"backend", PROXY_BACKEND}, {"listen", PROXY_LISTEN}, {"resolvers", PROXY_OTHER},
+	{"peers", PROXY_OTHER}, {"userlist", PROXY_OTHER}, {"mailers", PROXY_OTHER},
+	{"program", PROXY_OTHER}, {"http-errors", PROXY_OTHER}, {"ring", PROXY_OTHER},
+	{"cache", PROXY_OTHER}, {"fcgi-app", PROXY_OTHER}, {"log-forward", PROXY_OTHER},
+	{"crt-store", PROXY_OTHER}, {"namespace_list", PROXY_OTHER}, {"traces", PROXY_OTHER},
 };
 
 static bool begins_section(const struct old_line *line, enum proxy_kind *kind)

@@ -123,22 +123,22 @@ static const struct row {
 	void (*take)(struct haproxy *h, struct old_line *line, const char *key);
 	const char *key;
 } rows[] = {
-    {"maxconn", NULL, take_same, "maxconn"},
-    {"maxpipes", NULL, take_same, "maxpipes"},
-    {"nbthread", NULL, take_same, "threads"},
-    {"cpu-map", NULL, take_affinity, "cpu-affinity"},
-    {"hard-stop-after", NULL, take_time, "hard-stop-after"},
-    {"grace", NULL, take_time, "shutdown-delay"},
-    {"nosplice", NULL, take_off, "splice"},
-    {"tune.pipesize", NULL, take_same, "pipe-size"},
-    {"stats", "socket", take_socket, "admin-socket"},
-    {"log", NULL, take_log, NULL},
-    {"external-check", NULL, take_nothing, "'exec-checks' allows programs"},
-    {"insecure-fork-wanted", NULL, take_nothing, "'exec-checks' allows programs"},
-    {"insecure-setuid-wanted", NULL, take_nothing, "programs gain no rights"},
-    {"nbproc", NULL, take_nothing, "weir is one process with threads"},
-    {"unix-bind", NULL, take_unix_bind, NULL},
-    {"stats", "timeout", take_nothing, "the admin socket closes idle clients by itself"},
+	{"maxconn", NULL, take_same, "maxconn"},
+	{"maxpipes", NULL, take_same, "maxpipes"},
+	{"nbthread", NULL, take_same, "threads"},
+	{"cpu-map", NULL, take_affinity, "cpu-affinity"},
+	{"hard-stop-after", NULL, take_time, "hard-stop-after"},
+	{"grace", NULL, take_time, "shutdown-delay"},
+	{"nosplice", NULL, take_off, "splice"},
+	{"tune.pipesize", NULL, take_same, "pipe-size"},
+	{"stats", "socket", take_socket, "admin-socket"},
+	{"log", NULL, take_log, NULL},
+	{"external-check", NULL, take_nothing, "'exec-checks' allows programs"},
+	{"insecure-fork-wanted", NULL, take_nothing, "'exec-checks' allows programs"},
+	{"insecure-setuid-wanted", NULL, take_nothing, "programs gain no rights"},
+	{"nbproc", NULL, take_nothing, "weir is one process with threads"},
+	{"unix-bind", NULL, take_unix_bind, NULL},
+	{"stats", "timeout", take_nothing, "the admin socket closes idle clients by itself"},
 };
 
 void haproxy_global(struct haproxy *h, struct proxy *p)

@@ -218,17 +218,17 @@ static bool is_default(struct ini *ini, const struct ini_section *s, const struc
 
 /* Keys in the order in which a person writes them; a '*' stands for the rest of a word. */
 static const char *const order[] = {
-    "bind*",	       "maxconn",	   "maxconn-per-source",
-    "rate-limit*",     "limit-exempt",	   "trusted",
-    "allow-from",      "deny-from",	   "sniff",
-    "use-backend *",   "default-backend",  "fallback-backend",
-    "balance",	       "sticky",	   "persist",
-    "send-proxy",      "proxy-*",	   "check",
-    "check-*",	       "observe",	   "on-marked-down",
-    "retries",	       "redispatch",	   "allbackups",
-    "resolve-*",       "timeout-*",	   "tcp-*",
-    "client-*",	       "server-keepalive", "log-*",
-    "server-defaults", "server*",	   "servers*",
+	"bind*",	       "maxconn",	   "maxconn-per-source",
+	"rate-limit*",     "limit-exempt",	   "trusted",
+	"allow-from",      "deny-from",	   "sniff",
+	"use-backend *",   "default-backend",  "fallback-backend",
+	"balance",	       "sticky",	   "persist",
+	"send-proxy",      "proxy-*",	   "check",
+	"check-*",	       "observe",	   "on-marked-down",
+	"retries",	       "redispatch",	   "allbackups",
+	"resolve-*",       "timeout-*",	   "tcp-*",
+	"client-*",	       "server-keepalive", "log-*",
+	"server-defaults", "server*",	   "servers*",
 };
 
 static size_t place(const char *key)

@@ -8,13 +8,13 @@
 #include "weir/convert/convert.h"
 
 static const char *const words[OLD_FATES] = {
-    [OLD_OPEN] = "lost",	 [OLD_CARRIED] = "carried",	[OLD_NO_EFFECT] = "no effect here",
-    [OLD_NOT_OURS] = "not ours", [OLD_DIFFERENT] = "different", [OLD_LOST] = "lost",
+	[OLD_OPEN] = "lost",	 [OLD_CARRIED] = "carried",	[OLD_NO_EFFECT] = "no effect here",
+	[OLD_NOT_OURS] = "not ours", [OLD_DIFFERENT] = "different", [OLD_LOST] = "lost",
 };
 
 static const char *const keys[OLD_FATES] = {
-    [OLD_OPEN] = "lost",	 [OLD_CARRIED] = "carried",	[OLD_NO_EFFECT] = "no-effect",
-    [OLD_NOT_OURS] = "not-ours", [OLD_DIFFERENT] = "different", [OLD_LOST] = "lost",
+	[OLD_OPEN] = "lost",	 [OLD_CARRIED] = "carried",	[OLD_NO_EFFECT] = "no-effect",
+	[OLD_NOT_OURS] = "not-ours", [OLD_DIFFERENT] = "different", [OLD_LOST] = "lost",
 };
 
 /* Bytes that would disturb a terminal are written as '?', and a tab as a blank. */
