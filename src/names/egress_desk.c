@@ -16,6 +16,8 @@
 #include "weir/base/clock.h"
 #include "weir/engine/egress.h"
 #include "weir/engine/engine.h"
+#include "weir/net/addr_reach.h"
+#include "weir/net/source_key.h"
 #include "dns.h"
 #include "egress_cache.h"
 #include "egress_route.h"
@@ -65,14 +67,6 @@ struct egress_desk_state {
 
 /* ---- answers ---- */
 
-static bool is_same_ip(const struct addr *a, const struct addr_brief *b)
-{
-	if (a->len == 0 || a->sa.sa_family != b->family)
-		return false;
-	return b->family == AF_INET ? memcmp(&a->in.sin_addr, b->ip, 4) == 0
-				    : memcmp(&a->in6.sin6_addr, b->ip, 16) == 0;
-}
-
 static bool is_wildcard(const struct addr *a)
 {
 	return a->len != 0 && (a->sa.sa_family == AF_INET ? a->in.sin_addr.s_addr == htonl(INADDR_ANY)
@@ -83,13 +77,18 @@ static bool is_wildcard(const struct addr *a)
 static bool is_loop(const struct engine *e, const struct addr_brief *a, uint16_t port)
 {
 	const uint32_t peak = slot_space_peak(&e->live.endpoints);
+	struct addr_brief at = *a;
+	struct addr to;
 
+	at.port = port;
+	addr_of_brief(&to, &at);
 	for (uint32_t slot = 0; slot < peak; slot++) {
 		const struct endpoint *ep = entries_at(&e->entries, slot);
 
-		if (ep != NULL && addr_port(&ep->addr) == port &&
-		    (ep->addr.sa.sa_family == AF_INET || ep->addr.sa.sa_family == AF_INET6) &&
-		    (is_wildcard(&ep->addr) || is_same_ip(&ep->addr, a)))
+		if (ep == NULL || addr_port(&ep->addr) != port || addr_is_unix(&ep->addr))
+			continue;
+		if (is_wildcard(&ep->addr) ||
+		    addr_overlaps(&(struct addr_reach){&ep->addr, false}, &(struct addr_reach){&to, false}))
 			return true;
 	}
 	return false;
@@ -321,9 +320,20 @@ static struct lookup_of_name *find_lookup(const struct egress_desk_state *d, con
 	return NULL;
 }
 
+static bool is_ip(const struct addr_brief *a)
+{
+	return a->family == AF_INET || a->family == AF_INET6;
+}
+
 static bool is_same_source(const struct addr_brief *a, const struct addr_brief *b)
 {
-	return a->family == b->family && memcmp(a->ip, b->ip, a->family == AF_INET ? 4 : 8) == 0;
+	struct source_key x, y;
+
+	if (!is_ip(a) || !is_ip(b))
+		return a->family == b->family;
+	x = source_key_of(a);
+	y = source_key_of(b);
+	return x.family == y.family && x.network == y.network;
 }
 
 static bool is_over_limit(const struct egress_desk_state *d, const struct addr_brief *source)

@@ -15,7 +15,7 @@
 #include "weir/base/clock.h"
 #include "weir/base/seed.h"
 #include "weir/base/spinlock.h"
-#include "source_key.h"
+#include "weir/net/source_key.h"
 
 #define RATES_LOCKS 64u
 #define RATES_BITS_MIN 6u

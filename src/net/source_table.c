@@ -12,7 +12,7 @@
 #include "weir/base/check.h"
 #include "weir/base/seed.h"
 #include "weir/base/spinlock.h"
-#include "source_key.h"
+#include "weir/net/source_key.h"
 
 /* The number of chains: with half a million sources each has 8 entries. Their memory is touched only as it is
  * needed. */

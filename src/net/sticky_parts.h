@@ -13,6 +13,7 @@
 
 #include "weir/base/check.h"
 #include "weir/base/spinlock.h"
+#include "weir/net/source_key.h"
 #include "weir/net/sticky_table.h"
 
 #define STICKY_PART_BITS_MAX 6u
@@ -42,7 +43,7 @@ struct sticky_part {
 
 struct sticky_table {
 	struct sticky_part parts[STICKY_PARTS_MAX];
-	uint64_t seed[3];
+	uint64_t seed[SOURCE_SEED_WORDS];
 	unsigned held;
 	uint32_t size;
 	unsigned part_bits;

@@ -15,24 +15,18 @@
 #define PART_ENTRIES_MIN 1024u
 /* What has expired is removed as entries come, so that the oldest are never far behind. */
 #define EXPIRED_EACH	 2
+
 /* ---- keys ---- */
 
 bool sticky_key_of(const struct addr_brief *a, struct sticky_key *out)
 {
-	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+	struct source_key k;
 
-	*out = (struct sticky_key){.family = a->family};
-	/* As IPv6 all IPv4 clients would be in one /64. */
-	if (a->family == AF_INET6 && memcmp(a->ip, mapped, sizeof(mapped)) == 0) {
-		out->family = AF_INET;
-		memcpy(&out->network, a->ip + sizeof(mapped), 4);
-	} else if (a->family == AF_INET) {
-		memcpy(&out->network, a->ip, 4);
-	} else if (a->family == AF_INET6) {
-		memcpy(&out->network, a->ip, 8);
-	} else {
+	*out = (struct sticky_key){0};
+	if (a->family != AF_INET && a->family != AF_INET6)
 		return false;
-	}
+	k = source_key_of(a);
+	*out = (struct sticky_key){.network = k.network, .family = (uint32_t)k.family};
 	return true;
 }
 
@@ -44,13 +38,9 @@ struct addr_brief sticky_key_addr(const struct sticky_key *k)
 	return a;
 }
 
-/* Pair-multiply-shift, as in source_table.c. */
 static uint64_t hash_of(const struct sticky_table *t, const struct sticky_key *k)
 {
-	const uint64_t low = (uint32_t)k->network;
-	const uint64_t high = k->network >> 32;
-
-	return (t->seed[0] + low) * (t->seed[1] + high + k->family) + t->seed[2];
+	return source_key_hash(t->seed, (struct source_key){k->network, k->family});
 }
 
 static unsigned part_of(const struct sticky_table *t, uint64_t hash)

@@ -120,6 +120,7 @@ def test_a_client_reaches_the_name_that_it_asks_for(weir, names, port, service):
     assert names.count(NAME, "A") == 1, names.questions
     assert metric(daemon, "egress_questions") == 4
     assert metric(daemon, "egress_known") == 3
+    assert metric(daemon, "egress_looked_up") == 1
     assert metric(daemon, "egress_names") == 1
 
 
@@ -298,6 +299,9 @@ def test_weir_itself_is_never_reached(weir, names):
     assert "where weir itself listens" in daemon.log()
     daemon.reload(f"bind = 127.0.0.1:{where}", f"bind = 0.0.0.0:{where}")
     refused(daemon, "egress_address", "other.example.com", 2)
+    # The same socket, written as IPv6.
+    daemon.reload(f"bind = 0.0.0.0:{where}", f"bind = [::ffff:127.0.0.1]:{where}")
+    refused(daemon, "egress_address", count=3)
 
 
 def test_a_name_that_is_bound_to_another_address_meanwhile_is_judged_anew(weir, names, port, service):
@@ -576,6 +580,7 @@ def test_neither_the_admin_socket_nor_a_header_opens_a_way_around(weir, names, p
                     "set server out/any addr 127.0.0.1", "set server out/any addr 127.0.0.1 port 22"):
         said = daemon.ask(command)
         assert "registered" not in said and "changed" not in said, said
+    assert "sni@ is for a server in the configuration file" in daemon.ask(f"add server other/b sni@{port}")
     served(daemon, port)
     assert service.count == 1
     assert "sni@" in daemon.ask("show stat") and f"sni@{port}" in str(daemon.info()["server.out/any"])

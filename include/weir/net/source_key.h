@@ -21,7 +21,7 @@ struct source_key {
 	uint64_t family;
 };
 
-/* Words of a seed for source_key_chain(), from seed_make(). */
+/* Words of a seed for source_key_hash(), from seed_make(). */
 #define SOURCE_SEED_WORDS 3
 
 /* The source of `a`, which is IPv4 or IPv6. */
@@ -42,16 +42,21 @@ static inline struct source_key source_key_of(const struct addr_brief *a)
 	return k;
 }
 
-/* One of 2^bits chains, 1 <= bits <= 32. Pair-multiply-shift (Thorup, "High speed hashing for integers and
- * strings", 3.5): with a random seed, two keys share a chain only by chance, whoever chose them. */
-static inline size_t source_key_chain(const uint64_t seed[static SOURCE_SEED_WORDS], struct source_key k,
-				      unsigned bits)
+/* Its upper 32 bits are good. Pair-multiply-shift (Thorup, "High speed hashing for integers and strings",
+ * 3.5): with a random seed, two networks share such bits only by chance, whoever chose them. */
+static inline uint64_t source_key_hash(const uint64_t seed[static SOURCE_SEED_WORDS], struct source_key k)
 {
 	const uint64_t low = (uint32_t)k.network;
 	const uint64_t high = k.network >> 32;
-	const uint64_t mixed = (seed[0] + low) * (seed[1] + high) + seed[2];
 
-	return (size_t)(mixed >> (64 - bits));
+	return (seed[0] + low) * (seed[1] + high) + seed[2];
+}
+
+/* One of 2^bits chains, 1 <= bits <= 32. */
+static inline size_t source_key_chain(const uint64_t seed[static SOURCE_SEED_WORDS], struct source_key k,
+				      unsigned bits)
+{
+	return (size_t)(source_key_hash(seed, k) >> (64 - bits));
 }
 
 #endif
