@@ -3,9 +3,9 @@
  * lists.c - nanoseconds per lookup in lists of networks and names, as files of use-backend lines fill them,
  * and in the table of clients that maxconn-per-source counts.
  *
- * Prints one line per list: entries, how many are found, nanoseconds each. Half of what is looked up is in
- * the list, and no two lookups in a row are neighbours, so that the caches hold what they would under
- * traffic.
+ * Prints one line per list: entries, how many are found, nanoseconds each. Half of what is looked up (of
+ * clients, all) is in the list, and no two lookups in a row are neighbours, so that the caches hold what they
+ * would under traffic.
  */
 #include <inttypes.h>
 #include <stdbool.h>

@@ -4,7 +4,7 @@
 Called by bench/lookups.sh. HAProxy cannot be asked for one lookup, so a frontend makes many per connection:
 its rules compute a random key and look it up, and another frontend's rules compute the key alone. The
 difference of the CPU times per connection, by the number of lookups, is that of a lookup; half of the keys
-are in the list, as in lists.c. Both frontends take connections in turn, in several rounds.
+(of clients, all) are in the list, as in lists.c. Both frontends take connections in turn, in several rounds.
 """
 
 import argparse

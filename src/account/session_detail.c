@@ -48,7 +48,7 @@ const char *session_facts_wait(const struct session_facts *f, char buf[static SE
 	case SESSION_HELD:
 		return "another session of its source to end";
 	case SESSION_SNIFFING:
-		return "the client to send its TLS hello";
+		return "the client to send its TLS hello or RDP request";
 	case SESSION_QUEUED:
 		(void)snprintf(buf, SESSION_WAIT_MAX, "a place at a server of %s", f->backend); /* fits */
 		return buf;

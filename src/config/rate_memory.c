@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * rate_memory.c - what rate-limit-per-source takes of memory, told before a start.
+ * rate_memory.c - how much memory rate-limit-per-source takes, reported before a start.
  *
  * Main thread.
  */

@@ -22,7 +22,7 @@
 /* Questions under way at a time. The rest waits for its turn: the answers to more would not fit into the
  * receive buffer of a socket. */
 #define IN_FLIGHT_MAX 128
-/* Of these, as many are not for absolute questions. */
+/* Of these, kept free for questions about names in the configuration. */
 #define RESERVED      32
 /* A name server that has failed so often in a row is asked after the others, until this time has passed. */
 #define FAILING	      2

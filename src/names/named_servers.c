@@ -147,7 +147,7 @@ static void set_terms(const struct name *n)
 	name_watch_set_terms(n->watch, &terms);
 }
 
-/* DNS is ready before the first client asks. If it cannot be had now, each lookup tries again. */
+/* DNS is ready before the first client asks. If it cannot start now, each lookup tries again. */
 static void hold_dns(struct resolver *r, struct server *s)
 {
 	s->holds_dns = resolver_hold_dns(r) == 0;

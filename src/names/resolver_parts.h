@@ -59,7 +59,7 @@ void name_watch_set(struct name_watch *w, const struct name_wish *wish);
 void name_watch_take_answers(struct resolver *r);
 /* Ends DNS if there is no watch, and the thread if there never was a lookup. */
 void resolver_trim(struct resolver *r);
-/* DNS alone, for who has no watch: starts it if needed, and keeps it until resolver_let_go_dns(). 0 or
+/* DNS alone, for callers without a watch: starts it if needed, and keeps it until resolver_let_go_dns(). 0 or
  * -errno. */
 int resolver_hold_dns(struct resolver *r);
 void resolver_let_go_dns(struct resolver *r);

@@ -178,11 +178,11 @@ const char *egress_why(const struct addr_brief *a, enum egress_verdict verdict)
 
 	switch (verdict) {
 	case EGRESS_OWN:
-		return "an address of this machine, which allow-to does not have";
+		return "an address of this machine that allow-to does not contain";
 	case EGRESS_LOOP:
 		return "an address where weir itself listens";
 	case EGRESS_UNKNOWN:
-		return "an address of which the kernel does not say whose it is (rtnetlink)";
+		return "an address for which the kernel gave no usable answer";
 	case EGRESS_TRANSLATED:
 		return "a form of an IPv4 address that is refused";
 	case EGRESS_SPECIAL:

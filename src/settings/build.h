@@ -115,7 +115,7 @@ void build_validate_exec(struct build *b);
 /* Validates the ports of one section: of servers that have the client's, and ranges. Call once the references
  * of all sections are resolved. In validate_ports.c. */
 void build_validate_ports(struct build *b, const struct proxy *p);
-/* Looks at `persist` of all sections, and at the frontends that lead there. Call once the references of all
+/* Validates `persist` of all sections, and at the frontends that lead there. Call once the references of all
  * sections are resolved. In validate_persist.c, as the next. */
 void build_validate_persist(struct build *b);
 /* Do clients of this frontend go to a backend with `persist`? */

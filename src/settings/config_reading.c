@@ -104,7 +104,7 @@ static void print_no_memory(const struct config_reading *r, FILE *out, enum conf
 	config_reading_print(&said, out, style);
 }
 
-/* What is taken at a start, by what one line asks for. */
+/* Memory and descriptors that single lines take at a start. */
 static void add_costs(struct json *j, const void *arg)
 {
 	const struct config_reading *r = arg;

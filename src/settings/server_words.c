@@ -106,7 +106,7 @@ static int parse_line(struct word_reader *r)
 		return word_refuse(r, "sni@ is for a server in the configuration file, whose backend has "
 				      "allow-sni");
 	if (setting_egress_names_are_set(&r->backend->allow_sni))
-		return word_refuse(r, "the backend sends clients where they ask to go (sni@), and has no "
+		return word_refuse(r, "the backend has allow-sni, which goes with a server sni@ and no "
 				      "other server");
 	if (config->addr.client_port && config->check && config->check_port == 0 &&
 	    r->backend->check.port == 0)

@@ -153,7 +153,7 @@ def test_only_names_of_the_list_may_be_asked_for(weir, names, port, service, fol
         said = daemon.ask(f"explain listener=in client=192.0.2.1 sni={name}")
         assert result in said, said
     assert names.count("d.example.org") == 0 and names.count("www.example.net") == 0
-    assert "allow-sni does not have the name" in daemon.log()
+    assert "allow-sni does not contain the name" in daemon.log()
     with open(listed, "w", encoding="ascii") as f:
         f.write("www.example.net\n")
     daemon.reload()

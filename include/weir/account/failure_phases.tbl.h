@@ -5,7 +5,7 @@
  * `show errors` prints the word, which never changes.
  */
 PHASE(ADMISSION, "admission") /* the client was not let in */
-PHASE(HANDSHAKE, "handshake") /* its PROXY header, or its TLS hello */
+PHASE(HANDSHAKE, "handshake") /* its PROXY header, its TLS hello or its RDP request */
 PHASE(CHOICE, "choice")       /* no server could be chosen */
 PHASE(QUEUE, "queue")         /* while it waited for a place */
 PHASE(CONNECT, "connect")     /* one try to connect to a server */

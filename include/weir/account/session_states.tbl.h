@@ -9,7 +9,7 @@ STATE(FREE, "free", 'C')
 STATE(ACCEPTED, "accepted", 'C')
 STATE(HANDSHAKE, "handshake", 'C')   /* the client's PROXY header is on its way */
 STATE(HELD, "held", 'C')             /* waits for another session of its source to end */
-STATE(SNIFFING, "sniffing", 'C')     /* the client's TLS ClientHello is on its way */
+STATE(SNIFFING, "sniffing", 'C')     /* the client's TLS hello or RDP request is on its way */
 STATE(QUEUED, "queued", 'Q')         /* waits for a place at a server */
 STATE(RESOLVING, "resolving", 'C')   /* the name that its client asks for is being looked up */
 STATE(CONNECTING, "connecting", 'C')

@@ -20,6 +20,8 @@ enum config_balance {
 };
 /* How `source` maps a hash to a server: by the remainder of a division, or on a ring. */
 enum config_hash { CONFIG_HASH_MODULO, CONFIG_HASH_CONSISTENT };
+/* The part of a server that is hashed; never its position in the file. AUTO: the address of a member of a
+ * set, whose name may pass to another address, and the name of any other server. */
 enum config_hash_key { CONFIG_HASH_KEY_AUTO, CONFIG_HASH_KEY_NAME, CONFIG_HASH_KEY_ADDRESS };
 /* By what clients that keep their server are told apart; in the order of setting_sticky.c. */
 enum config_sticky_by { CONFIG_STICKY_OFF, CONFIG_STICKY_SRC };

@@ -87,8 +87,6 @@ enum config_facility {
 /* What failed connects of clients mean for a server, likewise. */
 enum config_observe { CONFIG_OBSERVE_OFF, CONFIG_OBSERVE_CONNECT };
 enum config_on_error { CONFIG_ON_ERROR_FAIL_CHECK, CONFIG_ON_ERROR_MARK_DOWN };
-/* The part of a server that is hashed; never its position in the file. AUTO: the address of a member of a
- * set, whose name may pass to another address, and the name of any other server. */
 /* What a line stands for: one server, or one for each address of a name. */
 enum config_set { CONFIG_SET_NONE, CONFIG_SET_DNS, CONFIG_SET_SRV };
 enum config_send_proxy { CONFIG_SEND_PROXY_OFF, CONFIG_SEND_PROXY_V1, CONFIG_SEND_PROXY_V2 };
@@ -371,7 +369,8 @@ static inline bool config_route_has_sni(const struct config_route *r)
 	return r->sni.any || r->sni.none || config_lists_names(&r->sni);
 }
 
-/* Do clients choose the server of this backend by name (sni@)? It is the only one then. */
+/* Do clients choose the server of this backend by name (sni@)? It is the only one then. For a backend of a
+ * snapshot: the settings in effect have no servers. */
 static inline bool config_backend_takes_names(const struct config_backend *b)
 {
 	return b->server_count > 0 && b->servers[0].addr.kind == ADDR_SNI;

@@ -11,7 +11,7 @@
 
 enum foreign_whose { FOREIGN_HAPROXY, FOREIGN_NGINX };
 
-/* Where a word stands. The first are at the beginning of a line. */
+/* Where a word occurs. Those before FOREIGN_BIND_WORD begin a line. */
 enum foreign_area {
 	FOREIGN_GLOBAL,       /* HAProxy: global */
 	FOREIGN_SECTION_LINE, /* HAProxy: defaults, frontend, backend, listen */

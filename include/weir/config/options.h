@@ -106,7 +106,7 @@ enum option_type {
 	OPT_PROTOS,	/* unsigned: bits of enum config_proto */
 	OPT_SNIFF,	/* struct config_sniff */
 	OPT_SOURCE_RATE, /* struct config_source_rate */
-	OPT_EGRESS_NAMES, /* struct config_names, like the next of one backend */
+	OPT_EGRESS_NAMES, /* struct config_names of a backend, like the next */
 	OPT_EGRESS_NETWORKS, /* struct config_networks */
 	OPT_OBSERVE,	/* struct config_observing */
 	OPT_STICKY,	/* struct config_sticky */

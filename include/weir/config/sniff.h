@@ -16,7 +16,7 @@ enum config_proto {
 	CONFIG_PROTO_HTTP = 1 << 1,
 	CONFIG_PROTO_SSH = 1 << 2,
 	CONFIG_PROTO_OTHER = 1 << 3,
-	CONFIG_PROTO_RDP = 1 << 4, /* told of sessions; no line has it */
+	CONFIG_PROTO_RDP = 1 << 4, /* reported for sessions; 'proto=' does not take it */
 };
 
 /* What clients send before they get a backend. */

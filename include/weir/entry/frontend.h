@@ -37,7 +37,7 @@ struct frontend_settings {
 	struct source_rate source_rate; /* of rate-limit-per-source */
 	bool guarded;	/* admission.c has rules to apply */
 	bool choosy;	/* some of them apply to the peer's own address, before it becomes a session */
-	bool sniffs;	/* clients send a TLS hello first */
+	bool sniffs;	/* clients send a TLS hello or an RDP request first */
 	bool names;	/* the names that clients ask for are used */
 };
 

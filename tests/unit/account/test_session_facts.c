@@ -120,7 +120,7 @@ static void each_state_waits_for_something(void **state)
 	} rows[] = {
 		{SESSION_HANDSHAKE, "the client to send its PROXY header"},
 		{SESSION_HELD, "another session of its source to end"},
-		{SESSION_SNIFFING, "the client to send its TLS hello"},
+		{SESSION_SNIFFING, "the client to send its TLS hello or RDP request"},
 		{SESSION_QUEUED, "a place at a server of 0.10"},
 		{SESSION_CONNECTING, "0.10/a to answer the connect"},
 		{SESSION_WAITING, "the pause after a failed connect to end"},
