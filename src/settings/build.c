@@ -39,6 +39,8 @@ static unsigned bad_of(const struct option *o)
 		return SECTION_BAD_BACKEND;
 	if (o->type == OPT_SOURCE_RATE || strcmp(o->key, "maxconn-per-source") == 0)
 		return SECTION_BAD_SOURCE;
+	if (o->type == OPT_EGRESS_NAMES)
+		return SECTION_BAD_NAMES;
 	return 0;
 }
 

@@ -99,7 +99,7 @@ static void validate_lists(struct build *b, const struct proxy *p, struct at at)
 {
 	const struct config_names *names = &p->set.allow_sni;
 
-	if (!names->any && !config_lists_names(names)) {
+	if (!names->any && !config_lists_names(names) && (p->section->bad & SECTION_BAD_NAMES) == 0) {
 		diag_error(b->diag, DIAG_MISSING, at,
 			   "a server sni@ without 'allow-sni': clients could ask for any name");
 		diag_hint(b->diag, "add a line such as: allow-sni = .example.com");
@@ -132,7 +132,7 @@ static void validate_front(struct build *b, const struct proxy *front, const str
 			   "(sni@)", name, back->section->name);
 		diag_hint(b->diag, "add a line to '%s': sniff = tls", name);
 	}
-	if (front->set.maxconn_per_source == 0) {
+	if (front->set.maxconn_per_source == 0 && (front->section->bad & SECTION_BAD_SOURCE) == 0) {
 		diag_warning(b->diag, DIAG_CONFLICT, at,
 			     "'%s' has no 'maxconn-per-source': one client can use up the connections to "
 			     "where clients ask to go (sni@)", name);

@@ -55,6 +55,10 @@ REFUSED = {
     "any": (".example.com", "any", "'any' is not a name that clients can be sent to"),
     "file": (".example.com", "@nowhere.txt", "cannot read"),
     "network": ("allow-sni", "allow-to = 10.0.0.1/8\nallow-sni", "is not a valid network"),
+    "many names": (".example.com", "x" * 40 + ".example.com" + (" " + "y" * 40 + ".example.com") * 40,
+                   "a list of 'allow-sni' has at most 2048 bytes"),
+    "many networks": ("allow-sni", "allow-to =" + "".join(f" 10.0.{n}.0/24" for n in range(65)) +
+                      "\nallow-sni", "'allow-to' takes at most 64 networks"),
     "sniff": ("sniff = tls\n", "", "add a line to 'in': sniff = tls"),
     "port": ("sni@443", "sni@0", "a server needs a port"),
     "set": ("server any = sni@443", "servers any = dns://sni@443", "is for 'server'"),
@@ -69,6 +73,16 @@ def test_what_cannot_go_with_it_is_refused(what, tmp_path):
     assert old in text
     code, said = judged(tmp_path, text.replace(old, new, 1))
     assert code == 1 and "error: " in said and message in said, said
+
+
+def test_a_refused_list_of_names_has_no_second_message(tmp_path):
+    code, said = judged(tmp_path, (FRONT + BACK).replace(".example.com", "a..b", 1))
+    assert code == 1 and said.count("error: ") == 1, said
+
+
+def test_a_refused_limit_per_source_has_no_second_message(tmp_path):
+    code, said = judged(tmp_path, FRONT.replace("per-source = ", "per-source = x") + BACK)
+    assert code == 1 and "has no 'maxconn-per-source'" not in said, said
 
 
 def test_being_a_fallback_is_refused(tmp_path):
