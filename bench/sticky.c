@@ -13,7 +13,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "weir/base/clock.h"
@@ -110,20 +109,12 @@ struct watch {
 
 #define LONG_NS 100000
 
-/* Of the thread, so that what others run on its CPU does not count; a wait for a lock does. */
-static int64_t cpu_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
-}
-
+/* By the clock of the thread, so that what others run on its CPU does not count; a wait for a lock does. */
 static void *watch(void *arg)
 {
 	struct watch *w = arg;
 	uint64_t random = 0x9e3779b97f4a7c15u;
-	int64_t before = cpu_ns();
+	int64_t before = clock_thread_ns();
 
 	while (!atomic_load_explicit(&w->ends, memory_order_relaxed)) {
 		struct sticky_key k;
@@ -134,7 +125,7 @@ static void *watch(void *arg)
 		random ^= random << 17;
 		k = key_of((random >> 32) % MOVED);
 		(void)sticky_table_use(w->table, &k, 1, EXPIRES_NS);
-		now = cpu_ns();
+		now = clock_thread_ns();
 		w->longest_ns = now - before > w->longest_ns ? now - before : w->longest_ns;
 		w->long_ones += now - before > LONG_NS;
 		w->lookups++;

@@ -17,7 +17,6 @@
 #include "weir/base/clock.h"
 #include "weir/base/log.h"
 #include "weir/net/addr.h"
-#include "weir/sys/sys.h"
 
 /* Entries copied under one lock. */
 #define BATCH	64
@@ -41,7 +40,7 @@ static const char *key_text(const struct sticky_key *k, char buf[static KEY_MAX]
 
 static uint64_t left_ms(const struct sticky_row *row)
 {
-	const int64_t left_ns = row->expires_ns - sys_now_ns();
+	const int64_t left_ns = row->expires_ns - clock_mono_ns();
 
 	return left_ns > 0 ? (uint64_t)(left_ns / NS_PER_MS) : 0;
 }
@@ -118,7 +117,7 @@ enum wanted { WANT_HEAD, WANT_ALL, WANT_KEY };
 static void show_table(const struct admin_call *c, struct backend *b, enum wanted what,
 		       const struct sticky_key *k)
 {
-	const uint32_t used = backend_sticky_used(b, sys_now_ns());
+	const uint32_t used = backend_sticky_used(b, clock_mono_ns());
 	struct sticky_row row;
 
 	begin_table(c, b, used);

@@ -170,13 +170,6 @@ static struct waiter *oldest_for(const struct queue *q, const struct server *s)
 
 /* ---- serving ---- */
 
-static bool has_place(struct server *s)
-{
-	const unsigned limit = atomic_load_explicit(&s->limit, memory_order_relaxed);
-
-	return limit == 0 || (unsigned)atomic_load(&s->sessions) < limit;
-}
-
 /* Like server_enter(), but obeys the limit even while no server of the backend is marked as limited. */
 static bool take_place(struct server *s)
 {
@@ -245,7 +238,7 @@ static void serve_any(struct backend *b)
 	for (size_t i = 0; i < r->count && atomic_load(&b->queue.waiting) > 0; i++) {
 		struct server *s = r->by_place[i].server;
 
-		if (is_chosen(s) && has_place(s))
+		if (is_chosen(s) && server_has_place(s))
 			queue_serve(s);
 	}
 }
@@ -291,7 +284,7 @@ int queue_enter(struct backend *b, struct waiter *w, struct server *server, stru
 	}
 	if (server == NULL)
 		serve_any(b);
-	else if (has_place(server))
+	else if (server_has_place(server))
 		queue_serve(server);
 	return 0;
 }
@@ -452,7 +445,7 @@ static void serve_stuck(struct backend *b)
 	for (size_t i = 0; i < b->server_count; i++) {
 		struct server *s = b->servers[i];
 
-		if (!is_chosen(s) && atomic_load(&s->queued) > 0 && has_place(s))
+		if (!is_chosen(s) && atomic_load(&s->queued) > 0 && server_has_place(s))
 			queue_serve(s);
 	}
 }

@@ -33,13 +33,12 @@ struct server *sticky_server(const struct roster *r, uint64_t id)
 
 bool sticky_may_take(const struct server *s)
 {
-	const unsigned limit = atomic_load_explicit(&s->limit, memory_order_relaxed);
 	const unsigned max = server_settings(s)->config->maxqueue;
 
 	if (!sticky_keeps(s))
 		return false;
-	return limit == 0 || (unsigned)atomic_load_explicit(&s->sessions, memory_order_relaxed) < limit ||
-	       max == 0 || (unsigned)atomic_load_explicit(&s->queued, memory_order_relaxed) < max;
+	return server_has_place(s) || max == 0 ||
+	       (unsigned)atomic_load_explicit(&s->queued, memory_order_relaxed) < max;
 }
 
 /* ---- rosters ---- */

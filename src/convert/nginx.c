@@ -214,8 +214,11 @@ static const struct row {
 	const char *word;
 	void (*take)(struct nginx *n, struct old_line *line);
 } rows[] = {
-	{"worker_processes", take_workers}, {"worker_shutdown_timeout", take_shutdown}, {"error_log", take_log},
-	{"access_log", take_log},		{"resolver", take_resolver},
+	{"worker_processes", take_workers},
+	{"worker_shutdown_timeout", take_shutdown},
+	{"error_log", take_log},
+	{"access_log", take_log},
+	{"resolver", take_resolver},
 };
 
 /* A directive of the main context or of stream that is one line. */

@@ -211,22 +211,27 @@ static void take(struct session *s, struct egress_question *q, void (*go_on)(str
 	if (q->count > 0)
 		go_on(s);
 	else if (q->outcome == EGRESS_FOUND)
-		session_close(s, CLOSE_EGRESS_ADDRESS); /* which was logged */
+		session_close(s, reason_of(q->outcome)); /* which was logged */
 	else
 		refuse_name(s, q->name, reason_of(q->outcome));
 }
 
-static struct egress_question *next_answer(struct worker *w)
+static struct egress_question *take_oldest(struct spinlock *lock, struct list *from)
 {
 	struct egress_question *q = NULL;
 
-	spinlock_lock(&w->tray.lock);
-	if (!list_empty(&w->tray.answered)) {
-		q = list_entry(w->tray.answered.next, struct egress_question, link);
+	spinlock_lock(lock);
+	if (!list_empty(from)) {
+		q = list_entry(from->next, struct egress_question, link);
 		list_remove(&q->link);
 	}
-	spinlock_unlock(&w->tray.lock);
+	spinlock_unlock(lock);
 	return q;
+}
+
+static struct egress_question *next_answer(struct worker *w)
+{
+	return take_oldest(&w->tray.lock, &w->tray.answered);
 }
 
 void egress_take(struct worker *w, void (*go_on)(struct session *s))
@@ -282,15 +287,7 @@ void egress_drop(struct session *s)
 
 struct egress_question *engine_egress_take(struct engine *e)
 {
-	struct egress_question *q = NULL;
-
-	spinlock_lock(&e->egress.lock);
-	if (!list_empty(&e->egress.asked)) {
-		q = list_entry(e->egress.asked.next, struct egress_question, link);
-		list_remove(&q->link);
-	}
-	spinlock_unlock(&e->egress.lock);
-	return q;
+	return take_oldest(&e->egress.lock, &e->egress.asked);
 }
 
 void engine_egress_answer(struct egress_question *q)

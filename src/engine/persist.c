@@ -27,10 +27,8 @@ struct server *persist_home(const struct session *s)
 bool persist_may_go_home(const struct session *s)
 {
 	const struct server *home = persist_home(s);
-	unsigned limit;
 
 	if (home == NULL || atomic_load_explicit(&home->in_roster, memory_order_relaxed))
 		return home != NULL;
-	limit = atomic_load_explicit(&home->limit, memory_order_relaxed);
-	return limit == 0 || (unsigned)atomic_load_explicit(&home->sessions, memory_order_relaxed) < limit;
+	return server_has_place(home);
 }

@@ -162,17 +162,18 @@ static void on_backend_changed(void *arg, struct backend *b)
 /* A stranger chooses these names: no hosts file, no search domain may have a say. */
 static int validate_egress(const struct config *c, char *why, size_t room)
 {
-	for (size_t i = 0; i < c->backend_count && !resolver_has_dns(); i++)
-		for (size_t k = 0; k < c->backends[i].server_count; k++) {
-			const struct config_server *s = &c->backends[i].servers[k];
+	if (resolver_has_dns())
+		return 0;
+	for (size_t i = 0; i < c->backend_count; i++) {
+		const struct config_server *s = c->backends[i].servers;
 
-			if (s->addr.kind != ADDR_SNI)
-				continue;
-			(void)snprintf(why, room, "sni@ of server '%s' (%s:%u) cannot be used: this weir was "
-						  "built without c-ares; build it with -Ddns=enabled",
-				       s->name, s->place.file, s->place.line); /* may be truncated */
-			return -ENOSYS;
-		}
+		if (!config_backend_takes_names(&c->backends[i]))
+			continue;
+		(void)snprintf(why, room, "sni@ of server '%s' (%s:%u) cannot be used: this weir was built "
+					  "without c-ares; build it with -Ddns=enabled",
+			       s->name, s->place.file, s->place.line); /* may be truncated */
+		return -ENOSYS;
+	}
 	return 0;
 }
 

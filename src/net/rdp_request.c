@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "weir/base/check.h"
+#include "weir/base/digit.h"
 
 /* The headers of TPKT and X.224. */
 #define HEADERS_BYTES  11
@@ -83,11 +84,6 @@ static enum rdp_request read_word(struct rdp_reader *r, uint8_t c, const char *w
 	if (lower(c) != (uint8_t)word[r->matched])
 		return RDP_REQUEST_PLAIN;
 	return word[++r->matched] == '\0' ? next_step(r, next) : RDP_REQUEST_MORE;
-}
-
-static bool is_digit(uint8_t c)
-{
-	return c >= '0' && c <= '9';
 }
 
 static enum rdp_request read_ip(struct rdp_reader *r, uint8_t c)

@@ -8,11 +8,11 @@
 
 #include "weir/balance/sticky.h"
 #include "weir/base/check.h"
+#include "weir/base/clock.h"
 #include "weir/engine/engine.h"
 #include "weir/engine/pulse.h"
 #include "weir/stats/port_use.h"
 #include "weir/stats/process_rates.h"
-#include "weir/sys/sys.h"
 
 struct process_facts {
 	struct engine *e; /* borrows */
@@ -34,10 +34,11 @@ static void take_busy_time(struct process_facts *x)
 
 static uint64_t sticky_entries(const struct engine *e)
 {
+	const int64_t now_ns = clock_mono_ns();
 	uint64_t used = 0;
 
 	for (size_t i = 0; i < e->backend_count; i++)
-		used += backend_sticky_used(e->backends[i], sys_now_ns());
+		used += backend_sticky_used(e->backends[i], now_ns);
 	return used;
 }
 

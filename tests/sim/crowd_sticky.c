@@ -12,12 +12,12 @@
 #include <string.h>
 
 #include "cover.h"
+#include "crowd_rates.h"
 #include "model.h"
 #include "rig.h"
 #include "rig_config.h"
 #include "weir/balance/sticky.h"
 
-#define SLOTS	 256 /* of backends, see crowd_judge.c */
 #define SEEN_MAX 256
 
 /* A session that has a server. */
@@ -34,7 +34,7 @@ static struct judged {
 		uint64_t id;
 		bool keeps;
 		bool has_table;
-	} was[SLOTS][RIG_SOURCES];
+	} was[CROWD_SLOTS][RIG_SOURCES];
 	struct seen seen[SEEN_MAX];
 	size_t seen_count;
 	uint64_t failures; /* connects that have failed, new tries, and clients that were forgotten */
@@ -96,7 +96,7 @@ static void judge_client(const struct backend *b, unsigned source, bool excused)
 
 static void judge_table(const struct backend *b, bool excused)
 {
-	if (b->slot >= SLOTS)
+	if (b->slot >= CROWD_SLOTS)
 		sim_fail("a backend is in use that was freed");
 	if (b->sticky != NULL && sticky_table_used(b->sticky) > sticky_table_size(b->sticky))
 		sim_fail("the table of backend %u has %u entries of %u", b->slot,

@@ -463,7 +463,7 @@ CROWD_MUTANTS = [
     {"what": "a place at a server that is granted is not taken",
      "edits": [(QUEUE,
                 "	if (w != NULL && take_place(s)) {\n",
-                "	if (w != NULL && has_place(s)) {\n")]},
+                "	if (w != NULL && server_has_place(s)) {\n")]},
     # Found only where another thread runs between two instructions (points.h).
     {"what": "a signal that is sent while signals are read is lost",
      "edits": [(MAILBOX,
@@ -476,7 +476,7 @@ CROWD_MUTANTS = [
      "edits": [(QUEUE,
                 "	if (server == NULL)\n"
                 "		serve_any(b);\n"
-                "	else if (has_place(server))\n"
+                "	else if (server_has_place(server))\n"
                 "		queue_serve(server);\n",
                 "")]},
     {"what": "who leaves a server looks at its queue first",

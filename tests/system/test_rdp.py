@@ -8,7 +8,7 @@ import struct
 
 import pytest
 
-from harness.show_stat import NO_SERVER
+from harness.show_stat import NO_SERVER, stat
 from harness.timing import PATIENCE, SCALE, wait_until
 from test_queue import wait_queued
 from test_sniff import accept, call, end_of, read
@@ -80,10 +80,8 @@ def test_a_cookie_leads_back_to_its_server(weir, peers, pieces):
     daemon, at = start(weir, peers)
     for name in "ccabac":
         goes(peers, daemon, at[name], request(token(at[name].address)), pieces)
-    chosen = daemon.ask("show stat").splitlines()
-    column = chosen[0].lstrip("# ").split(",").index("lbtot")
-    lbtot = {row.split(",")[1]: row.split(",")[column] for row in chosen[1:] if row.startswith("f,")}
-    assert (lbtot["a"], lbtot["b"], lbtot["c"]) == ("2", "1", "3"), lbtot
+    lbtot = [stat(daemon, name, "f")["lbtot"] for name in "abc"]
+    assert lbtot == ["2", "1", "3"], lbtot
 
 
 @pytest.mark.smoke

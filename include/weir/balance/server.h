@@ -184,6 +184,13 @@ const struct addr *server_found_addr(const struct server *s);
 /* Takes a place for a new connection; false when its limit is reached. `sessions` never exceeds the limit,
  * not even for a moment. Any thread. */
 bool server_enter(struct server *s);
+/* Would server_enter() give one at this moment? Any thread. */
+static inline bool server_has_place(const struct server *s)
+{
+	const unsigned limit = atomic_load_explicit(&s->limit, memory_order_relaxed);
+
+	return limit == 0 || (unsigned)atomic_load(&s->sessions) < limit;
+}
 /* Releases the place and serves clients waiting for one. Any thread. */
 void server_leave(struct server *s);
 /* Call when a connect to it, or a health check, has succeeded: resets its consecutive failures, and queued
