@@ -167,7 +167,7 @@ static void move(uint32_t size)
 	atomic_store(&w.ends, true);
 	(void)pthread_join(id, NULL); /* it cannot fail */
 	printf("move     %8u entries to %8" PRIu32 " %8.1f ms, %8" PRIu64
-	       " lookups meanwhile, longest %6.0f us, %" PRIu64 " longer than %d us\n",
+	       " lookups, longest %6.0f us, %" PRIu64 " above %d us\n",
 	       MOVED, size, (double)took / 1e6, w.lookups, (double)w.longest_ns / 1e3, w.long_ones,
 	       LONG_NS / 1000);
 	sticky_table_put(w.table);

@@ -388,8 +388,7 @@ static int start_services(struct daemon *d)
 		return err;
 	reloading_init(&d->reloading, d);
 	d->resolver = resolver_new(d->loop, &d->updates.updates,
-				   &(struct resolver_settings){.global = &d->config->global,
-							       .engine = &d->engine}, &err);
+				   &(struct resolver_settings){&d->config->global, NULL, &d->engine}, &err);
 	d->figures[6].from = d->resolver;
 	d->figures[8].from = d->resolver;
 	d->admin_context.name_servers = (struct name_servers_source){resolver_read_servers, d->resolver};
