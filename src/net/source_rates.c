@@ -39,6 +39,7 @@ struct rate_entry {
 /* One cache line each. */
 struct rate_lock {
 	_Alignas(64) struct spinlock lock;
+	int64_t newest_ns; /* protected: the latest time that a thread passed */
 };
 
 struct source_rates {
@@ -101,8 +102,10 @@ struct source_rates *source_rates_new(size_t most)
 		source_rates_free(t);
 		return NULL;
 	}
-	for (unsigned i = 0; i < RATES_LOCKS; i++)
+	for (unsigned i = 0; i < RATES_LOCKS; i++) {
 		spinlock_init(&t->locks[i].lock);
+		t->locks[i].newest_ns = 0;
+	}
 	spinlock_init(&t->pool);
 	seed_make(t->seed, ARRAY_LEN(t->seed));
 	return t;
@@ -117,9 +120,25 @@ void source_rates_free(struct source_rates *t)
 	free(t);
 }
 
+static struct rate_lock *shared_by(struct source_rates *t, size_t chain)
+{
+	return &t->locks[chain % RATES_LOCKS];
+}
+
 static struct spinlock *lock_of(struct source_rates *t, size_t chain)
 {
-	return &t->locks[chain % RATES_LOCKS].lock;
+	return &shared_by(t, chain)->lock;
+}
+
+/* Under the lock of the chain. Threads pass the time at which their turn began: of two that let clients of
+ * one source in at once, the second may be behind, and must not find a bucket emptier than it is. */
+static int64_t newest(struct source_rates *t, size_t chain, int64_t now_ns)
+{
+	int64_t *newest_ns = &shared_by(t, chain)->newest_ns;
+
+	if (now_ns > *newest_ns || *newest_ns - now_ns > RATES_SKEW_NS)
+		*newest_ns = now_ns;
+	return *newest_ns;
 }
 
 static uint32_t first_of(const struct source_rates *t, size_t chain)
@@ -303,7 +322,7 @@ static enum source_rate_verdict take_first(struct source_rates *t, const struct 
 		e->next = first_of(t, chain);
 		t->chains[chain] = at + 1;
 	}
-	verdict = judge(e, rate, now_ns);
+	verdict = judge(e, rate, newest(t, chain, now_ns));
 	spinlock_unlock(lock_of(t, chain));
 	if (!is_new)
 		give_back(t, at); /* another worker was faster */
@@ -323,7 +342,7 @@ enum source_rate_verdict source_rates_take(struct source_rates *t, const struct 
 	spinlock_lock(lock_of(t, chain));
 	e = find_or_reuse(t, chain, k, now_ns);
 	if (e != NULL)
-		verdict = judge(e, rate, now_ns);
+		verdict = judge(e, rate, newest(t, chain, now_ns));
 	spinlock_unlock(lock_of(t, chain));
 	if (e != NULL)
 		return verdict;
@@ -341,6 +360,7 @@ int64_t source_rates_wait_ns(struct source_rates *t, const struct addr_brief *a,
 
 	spinlock_lock(lock_of(t, chain));
 	e = find(t, chain, k);
+	now_ns = newest(t, chain, now_ns);
 	if (e != NULL)
 		ns = wait_ns(full_by(e, rate, now_ns), rate, now_ns);
 	spinlock_unlock(lock_of(t, chain));

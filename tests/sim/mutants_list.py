@@ -313,7 +313,7 @@ CROWD_MUTANTS = [
      "edits": [(RATES, "full_ns - (rate->whole_ns - rate->each_ns)", "full_ns - rate->whole_ns")]},
     {"what": "two workers judge a source before either counts",
      "edits": [(RATES,
-                "	if (e != NULL)\n		verdict = judge(e, rate, now_ns);\n"
+                "	if (e != NULL)\n		verdict = judge(e, rate, newest(t, chain, now_ns));\n"
                 "	spinlock_unlock(lock_of(t, chain));\n",
                 "	if (e != NULL)\n"
                 "		verdict = wait_ns(full_by(e, rate, now_ns), rate, now_ns) > 0\n"

@@ -3,7 +3,6 @@
  * test_source_rates.c - new connections of each source: what a bucket lets in, who shares one, what a full
  * table does, also under threads.
  */
-#include <arpa/inet.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,22 +14,12 @@
 
 #include <cmocka.h>
 
+#include "text_address.h"
 #include "weir/base/clock.h"
 #include "weir/net/source_rates.h"
 
 #define BEGIN (5 * NS_PER_SEC)
 #define THREADS 4
-
-static struct addr_brief address(const char *text)
-{
-	struct addr_brief a = {.family = AF_INET, .port = 4711};
-
-	if (inet_pton(AF_INET, text, a.ip) == 1)
-		return a;
-	a.family = AF_INET6;
-	assert_int_equal(inet_pton(AF_INET6, text, a.ip), 1);
-	return a;
-}
 
 static struct source_rates *table(size_t most)
 {
@@ -43,7 +32,7 @@ static struct source_rates *table(size_t most)
 static enum source_rate_verdict take(struct source_rates *t, const char *text, struct source_rate rate,
 				     int64_t now_ns)
 {
-	const struct addr_brief a = address(text);
+	const struct addr_brief a = text_address(text);
 	const int64_t wait_ns = source_rates_wait_ns(t, &a, &rate, now_ns);
 	const enum source_rate_verdict v = source_rates_take(t, &a, &rate, now_ns);
 
@@ -96,7 +85,7 @@ static void the_wait_ends_when_the_next_one_is_let_in(void **state)
 {
 	struct source_rates *t = table(8);
 	const struct source_rate rate = source_rate_of(2, 60 * NS_PER_SEC, 1);
-	const struct addr_brief a = address("192.0.2.1");
+	const struct addr_brief a = text_address("192.0.2.1");
 
 	(void)state;
 	assert_int_equal(source_rates_wait_ns(t, &a, &rate, BEGIN), 0);
@@ -210,6 +199,18 @@ static void times_that_differ_give_no_more(void **state)
 	source_rates_free(t);
 }
 
+static void a_thread_that_is_behind_finds_the_whole_burst(void **state)
+{
+	struct source_rates *t = table(8);
+	const struct source_rate rate = source_rate_of(2, 3600 * NS_PER_SEC, 2);
+
+	(void)state;
+	assert_int_equal(take(t, "192.0.2.1", rate, BEGIN), SOURCE_RATE_PASSED);
+	assert_int_equal(take(t, "192.0.2.1", rate, BEGIN - NS_PER_MS), SOURCE_RATE_PASSED);
+	assert_int_equal(take(t, "192.0.2.1", rate, BEGIN), SOURCE_RATE_OVER);
+	source_rates_free(t);
+}
+
 static void limits_are_rounded_against_the_client(void **state)
 {
 	(void)state;
@@ -319,6 +320,7 @@ int main(void)
 		cmocka_unit_test(every_place_is_found_in_the_end),
 		cmocka_unit_test(a_faster_limit_forgets_what_a_slower_one_owed),
 		cmocka_unit_test(times_that_differ_give_no_more),
+		cmocka_unit_test(a_thread_that_is_behind_finds_the_whole_burst),
 		cmocka_unit_test(limits_are_rounded_against_the_client),
 		cmocka_unit_test(memory_of_a_table_is_known),
 		cmocka_unit_test(all_threads_share_a_bucket),
