@@ -164,15 +164,6 @@ static void close_untaken(struct ring *r)
 	}
 }
 
-void ring_close(struct ring *r)
-{
-	close_untaken(r);
-	io_uring_queue_exit(&r->uring);
-	if (r->bufs != NULL)
-		(void)munmap(r->bufs, bufs_bytes(r)); /* it is a mapping of ours */
-	free(r);
-}
-
 /* The kernel runs only as much deferred work as it needs for `least` completions, or about twenty items. To
  * run all of it, we request more completions than there can be, with a timeout of zero; but that makes the
  * thread sleep and wake up. */
@@ -183,6 +174,30 @@ static int enter(struct ring *r, unsigned count, unsigned least, int64_t timeout
 
 	return io_uring_enter2((unsigned)r->uring.ring_fd, count, least, r->wait_flags,
 			       (sigset_t *)(void *)&arg, sizeof(arg));
+}
+
+/* The kernel ends what is pending some time after the close. Until then, an exclusive poll of a listening
+ * socket takes wake-ups meant for other rings, and a client would wait for the next one. */
+static void cancel_pending(struct ring *r)
+{
+	struct io_uring_sqe *e = r->on ? io_uring_get_sqe(&r->uring) : NULL;
+
+	if (e == NULL)
+		return;
+	io_uring_prep_rw(IORING_OP_ASYNC_CANCEL, e, -1, NULL, 0, 0);
+	e->cancel_flags = IORING_ASYNC_CANCEL_ANY | IORING_ASYNC_CANCEL_ALL;
+	/* Whatever fails now ends with the ring. */
+	(void)enter(r, publish_entries(r), *r->uring.cq.kring_entries, 0);
+}
+
+void ring_close(struct ring *r)
+{
+	cancel_pending(r);
+	close_untaken(r);
+	io_uring_queue_exit(&r->uring);
+	if (r->bufs != NULL)
+		(void)munmap(r->bufs, bufs_bytes(r)); /* it is a mapping of ours */
+	free(r);
 }
 
 void ring_reserve(struct ring *r, uint32_t count)
