@@ -161,6 +161,13 @@ static int prepare(struct work *w)
 	return err;
 }
 
+/* Not at the end of the turn: whoever is told that a plan took effect may connect before that. */
+static void put_in_force(struct work *w)
+{
+	commit(w);
+	server_updates_publish(w->parts->updates);
+}
+
 int apply_plan(const struct apply_parts *parts, const struct plan *plan, const struct apply_logs *logs,
 	       char *why, size_t room)
 {
@@ -179,7 +186,7 @@ int apply_plan(const struct apply_parts *parts, const struct plan *plan, const s
 	if (err)
 		undo(&w);
 	else
-		commit(&w);
+		put_in_force(&w);
 	work_close(&w);
 	return err;
 }

@@ -131,7 +131,8 @@ int server_updates_set_maxconn(struct server_updates *u, struct server *s, unsig
 
 /* The calls that were requested. */
 
-/* Puts the batched changes in force, and notifies the observers if all of them are. */
+/* Puts the batched changes in force, and notifies the observers if all of them are. Also for a caller who
+ * tells somebody before the end of the turn that they are; there is nothing left to do then. */
 void server_updates_publish(struct server_updates *u);
 /* Advances slow starts, removes members of sets that have drained, and tries again whatever ran out of
  * memory. `now_ns` is the monotonic clock. */

@@ -3,8 +3,8 @@
  * apply.h - a plan takes effect: all of it, or nothing.
  *
  * First everything that can fail is prepared, which nobody sees; then all of it is committed in one go, which
- * cannot fail and takes no memory, or undone. Workers see a change at the end of this turn of control's loop.
- * What leaves is retired (base/retire.h). Control thread.
+ * cannot fail and takes no memory, or undone. Connections that are accepted after apply_plan() go by the new
+ * configuration. What leaves is retired (base/retire.h). Control thread.
  */
 #ifndef WEIR_RELOAD_APPLY_H
 #define WEIR_RELOAD_APPLY_H

@@ -179,6 +179,15 @@ static inline void apply_end(int err)
 	config_free(old);
 }
 
+/* Nothing of what took effect waits for the end of the turn: whoever is told of it may connect before. */
+static inline void check_in_force(void)
+{
+	const struct engine *e = &rig.rig.engine;
+
+	for (size_t i = 0; i < e->backend_count; i++)
+		check(!e->backends[i]->held);
+}
+
 /* Reads, plans and applies; 0, or -errno with rig.why. */
 static inline int reload(const char *text)
 {
@@ -191,6 +200,7 @@ static inline int reload(const char *text)
 		err = apply_plan(&rig.parts, &p, NULL, rig.why, sizeof(rig.why));
 		plan_free(&p);
 	}
+	check_in_force();
 	apply_end(err);
 	rig_turn(&rig.rig); /* its end */
 	return err;

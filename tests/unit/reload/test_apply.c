@@ -430,7 +430,6 @@ static void reload_many(const char *what, unsigned first, unsigned weight)
 	assert_int_equal(apply_make_plan(&p), 0);
 	planned_ns = clock_mono_ns();
 	assert_int_equal(apply_plan(&rig.parts, &p, NULL, rig.why, sizeof(rig.why)), 0);
-	server_updates_publish(&rig.rig.updates.updates);
 	applied_ns = clock_mono_ns();
 	print_message("%s: planned in %lld us, applied in %lld us\n", what,
 		      (long long)(planned_ns - begin_ns) / 1000, (long long)(applied_ns - planned_ns) / 1000);
