@@ -8,12 +8,16 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "weir/base/check.h"
 #include "weir/net/sock.h"
 #include "weir/sys/low_fds.h"
 
 #define ADMIN_BACKLOG 64
+
+/* What RuntimeDirectory= of our unit makes. */
+static const char own_folder[] = "/run/weir";
 
 void admin_socket_init(struct admin_socket *s)
 {
@@ -40,6 +44,16 @@ static int listen_at(struct admin_socket *s, const struct addr *at, const struct
 	return 0;
 }
 
+/* The folder has our name: nobody who starts weir by hand has to make it. bind() says why if this fails. */
+static void make_own_folder(const struct addr *at)
+{
+	const char *path = addr_is_unix(at) ? at->un.sun_path : "";
+	const size_t len = sizeof(own_folder) - 1;
+
+	if (strncmp(path, own_folder, len) == 0 && path[len] == '/')
+		(void)mkdir(own_folder, 0755);
+}
+
 int admin_socket_open(struct admin_socket *s, const struct config_global *g)
 {
 	int err;
@@ -48,6 +62,7 @@ int admin_socket_open(struct admin_socket *s, const struct config_global *g)
 	admin_socket_init(s);
 	if (g->admin.kind == ADDR_NAME)
 		return -EINVAL; /* names are for servers; the configuration has refused them */
+	make_own_folder(&g->admin.addr);
 	err = listen_at(s, &g->admin.addr, &g->admin_owner);
 	if (!err)
 		s->config = g;

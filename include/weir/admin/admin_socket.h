@@ -34,7 +34,8 @@ struct admin_socket {
 /* Owns nothing yet: admin_socket_close() is harmless. */
 void admin_socket_init(struct admin_socket *s);
 /* Listens at `g->admin`. Removes a path on which nobody listens any more; for a live one, -EADDRINUSE with
- * `s->path.holder`. Borrows `g` until the close. 0 or -errno. */
+ * `s->path.holder`. Makes the folder /run/weir if the path is in it. Borrows `g` until the close. 0 or
+ * -errno. */
 int admin_socket_open(struct admin_socket *s, const struct config_global *g);
 /* The same for root and the daemon's own user alone: at the Unix address `at`. A path gets mode 600 and,
  * unless that is (uid_t)-1, the owner `uid`. */
