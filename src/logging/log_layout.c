@@ -165,9 +165,10 @@ size_t log_layout_line(const struct log_layout *l, const struct log_entry *e, co
 
 int log_layout_facility(enum config_facility facility)
 {
-	/* daemon, user, local0 to local7, kern, mail, auth, syslog, lpr, news, uucp, cron, authpriv, ftp */
-	static const uint8_t numbers[] = {3,  1, 16, 17, 18, 19, 20, 21, 22, 23,
-					  0,  2, 4,  5,	 6,  7,	 8,  9,	 10, 11};
+	/* daemon, user, local0 to local7, kern, mail, auth, syslog, lpr, news, uucp, cron, authpriv, ftp,
+	 * ntp, audit, alert, cron2 */
+	static const uint8_t numbers[] = {3, 1, 16, 17, 18, 19, 20, 21, 22, 23, 0,  2,
+					  4, 5, 6,  7,	8,  9,	10, 11, 12, 13, 14, 15};
 
 	check((size_t)facility < ARRAY_LEN(numbers));
 	return numbers[facility];

@@ -195,6 +195,19 @@ def test_syslog_gets_a_message_a_line(weir, peers, folder, kind):
         receiver.close()
 
 
+@pytest.mark.parametrize("facility, number", (("authpriv", 10), ("ftp", 11), ("ntp", 12), ("audit", 13),
+                                              ("alert", 14), ("cron2", 15)))
+def test_syslog_is_told_the_number_of_the_facility(weir, peers, folder, facility, number):
+    receiver = Receiver(f"{folder}/dev-log", kind=socket.SOCK_DGRAM)
+    try:
+        daemon = weir(f"log = syslog:{receiver.name} facility={facility}\n"
+                      + LISTEN.format(peers.listen().address))
+        assert receiver.wait("ready:").startswith(f"<{number * 8 + 5}>")
+        assert daemon.terminate() == 0
+    finally:
+        receiver.close()
+
+
 def end_a_session(peers, daemon, listener):
     client, server = peers.pair(daemon.address("l"), listener)
     client.fin()

@@ -112,8 +112,8 @@ OPTION("format", IN_LOG, IN_LOG, OPT_LOG_FORMAT, 0, "text | json | tcplog | \"TE
        "log = stderr format=\"{client} {server} {bytes_in}\"")
 OPTION("facility", IN_SYSLOG, IN_SYSLOG, OPT_CHOICE, 0,
        "daemon|user|local0|local1|local2|local3|local4|local5|local6|local7|kern|mail|auth|syslog|lpr|news|"
-       "uucp|cron|authpriv|ftp", FIELD_LOG(facility), "daemon", 0, 0, "Syslog facility of the lines.",
-       "log = syslog:/dev/log facility=local0")
+       "uucp|cron|authpriv|ftp|ntp|audit|alert|cron2", FIELD_LOG(facility), "daemon", 0, 0,
+       "Syslog facility of the lines.", "log = syslog:/dev/log facility=local0")
 OPTION("mode", IN_ADMIN, IN_ADMIN, OPT_MODE, 0, "OCTAL", FIELD_GLOBAL(admin_owner.mode), NULL, 0, 0,
        "Permissions of the socket.", "admin-socket = unix:/run/weir/admin.sock mode=660")
 OPTION("user", IN_ADMIN, IN_ADMIN, OPT_USER, 0, "NAME | UID", FIELD_GLOBAL(admin_owner.uid), NULL, 0, 0,
