@@ -161,27 +161,6 @@ int entries_adopt(struct entries *e, const struct config_bind *b, int *fds, size
 	return 0;
 }
 
-int entries_bind(struct entries *e, struct endpoint **failed)
-{
-	entries_foreach_frontend(e, fe) {
-		frontend_foreach_endpoint(fe, ep) {
-			int err;
-
-			/* A bind whose inherited socket was not passed has been refused before. */
-			if (ep->config->addr.kind == ADDR_FD)
-				continue;
-			err = endpoint_bind(ep, false);
-			if (!err)
-				err = endpoint_listen(ep);
-			if (err) {
-				*failed = ep;
-				return err;
-			}
-		}
-	}
-	return 0;
-}
-
 static void close_all(struct list *frontends)
 {
 	for (struct list *l = frontends->next; l != frontends; l = l->next) {

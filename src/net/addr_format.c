@@ -207,6 +207,14 @@ static bool is_loopback_4(uint32_t address)
 	return ntohl(address) >> 24 == IN_LOOPBACKNET;
 }
 
+bool addr_is_wildcard(const struct addr *a)
+{
+	if (a->len == 0 || (a->sa.sa_family != AF_INET && a->sa.sa_family != AF_INET6))
+		return false;
+	return a->sa.sa_family == AF_INET ? a->in.sin_addr.s_addr == htonl(INADDR_ANY)
+					  : IN6_IS_ADDR_UNSPECIFIED(&a->in6.sin6_addr);
+}
+
 bool addr_is_loopback(const struct addr *a)
 {
 	const struct in6_addr *six = &a->in6.sin6_addr;

@@ -60,6 +60,18 @@ bool addr_overlaps(const struct addr_reach *a, const struct addr_reach *b)
 	       meet(x.v6, y.v6, x.ip6, y.ip6, sizeof(struct in6_addr));
 }
 
+static bool is_wildcard(const struct addr_reach *r)
+{
+	const struct reach x = reach_of(r);
+
+	return x.v4 == SHARE_ALL || x.v6 == SHARE_ALL;
+}
+
+bool addr_is_narrower(const struct addr_reach *a, const struct addr_reach *b)
+{
+	return addr_overlaps(a, b) && !is_wildcard(a) && is_wildcard(b);
+}
+
 bool addr_covers(const struct addr_reach *wide, const struct addr_reach *b)
 {
 	struct reach w, y;

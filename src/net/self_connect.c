@@ -45,13 +45,6 @@ static bool is_chosen_source(const struct addr *to)
 	return sys_route_source(&to->sa, to->len, &from.sa, &from.len) != 0 || is_same_ip(&from, to);
 }
 
-/* A socket bound to it gets the same address as an unbound one. */
-static bool is_any(const struct addr *a)
-{
-	return a->sa.sa_family == AF_INET ? a->in.sin_addr.s_addr == htonl(INADDR_ANY)
-					  : IN6_IS_ADDR_UNSPECIFIED(&a->in6.sin6_addr);
-}
-
 bool self_connect_possible(const struct addr *to, const struct self_connect_sources *sources)
 {
 	bool bound = false;
@@ -65,7 +58,7 @@ bool self_connect_possible(const struct addr *to, const struct self_connect_sour
 		if (source->sa.sa_family != to->sa.sa_family)
 			continue;
 		bound = true;
-		if ((is_any(source) ? is_chosen_source(to) : is_same_ip(source, to)) &&
+		if ((addr_is_wildcard(source) ? is_chosen_source(to) : is_same_ip(source, to)) &&
 		    (port == addr_port(to) || addr_port(to) == 0 ||
 		     (port == 0 && is_chosen(addr_port(to)))))
 			return true;

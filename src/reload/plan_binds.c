@@ -4,9 +4,9 @@
  *
  * A bind meets the socket of its own address: first that of its own frontend, for all binds; then, of what is
  * left, that of any other endpoint. It is bound anew only without either. Last, wildcard binds take over what
- * is left of the sockets that they cover, so that no client has to wait for these to leave. A frontend that
- * is out of service (entry/halt.h) takes no socket of others, but for one that only the start passes. Control
- * thread.
+ * is left of the sockets that they cover, so that no client has to wait for these to leave: but none of an
+ * address that another bind asks for, which is or will be bound there itself. A frontend that is out of
+ * service (entry/halt.h) takes no socket of others, but for one that only the start passes. Control thread.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -45,6 +45,7 @@ struct meeting {
 	size_t place_count;
 	struct hash_index index; /* each place twice: by its address as written and, from place_count on, by
 				  * that of its socket */
+	struct hash_index wanted; /* each want, by the address that it asks for */
 };
 
 /* ---- addresses ---- */
@@ -69,6 +70,19 @@ static bool is_bound_to(const struct endpoint *ep, const struct addr_spec *spec)
 	       memcmp(&ep->addr.sa, &spec->addr.sa, ep->addr.len) == 0;
 }
 
+/* Does a bind other than `w` ask for the very address of the socket? Two sockets with one address would share
+ * the clients of both. An inherited one has the address that its maker chose. */
+static bool is_wanted(const struct meeting *m, const struct endpoint *ep, const struct want *w)
+{
+	if (ep->inherited)
+		return false;
+	for (size_t i = hash_index_first(&m->wanted, hash_bound(&ep->addr)); i != NONE;
+	     i = hash_index_next(&m->wanted, i))
+		if (&m->wants[i] != w && is_bound_to(ep, &m->wants[i].config->addr))
+			return true;
+	return false;
+}
+
 /* ---- what is wanted, and what is there ---- */
 
 static void add_places(struct meeting *m, struct frontend *fe, struct plan_frontend *owner)
@@ -84,6 +98,15 @@ static void add_wants(struct meeting *m, struct plan_frontend *pf)
 	for (size_t i = 0; i < pf->config->bind_count; i++)
 		m->wants[m->want_count++] = (struct want){
 			.frontend = pf, .config = &pf->config->binds[i], .first = NONE, .last = NONE};
+}
+
+static int index_wants(struct meeting *m)
+{
+	if (hash_index_init(&m->wanted, m->want_count) != 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < m->want_count; i++)
+		hash_index_add(&m->wanted, i, hash_bound(&m->wants[i].config->addr.addr));
+	return 0;
 }
 
 /* So that those that come first are found first. */
@@ -121,11 +144,12 @@ static int begin(struct meeting *m, struct plan *p, const struct entries *e)
 	for (struct list *l = e->leaving.next; l != &e->leaving; l = l->next)
 		add_places(m, list_entry(l, struct frontend, link), NULL);
 	check(m->place_count <= e->endpoint_count);
-	return index_places(m);
+	return index_wants(m) != 0 ? -ENOMEM : index_places(m);
 }
 
 static void end(struct meeting *m)
 {
+	hash_index_free(&m->wanted);
 	hash_index_free(&m->index);
 	free(m->places);
 	free(m->wants);
@@ -230,7 +254,7 @@ static void claim_parts(struct meeting *m, struct want *w, size_t first, bool mo
 
 		if (ep == NULL || m->places[i].claimed || !is_part_of(ep, head))
 			continue;
-		if (moves && !endpoint_has_socket(ep))
+		if ((moves && !endpoint_has_socket(ep)) || is_wanted(m, ep, w))
 			continue;
 		if ((is_same || is_bound_to(ep, &w->config->addr)) &&
 		    endpoint_can_become(ep, w->frontend->config, w->config))
@@ -247,7 +271,6 @@ static void meet_own(struct meeting *m, struct want *w)
 		return;
 	w->met = true;
 	claim(m, w, i, false);
-	claim_parts(m, w, i, false);
 }
 
 /* Is its frontend out of service, and will be? */
@@ -271,8 +294,14 @@ static void meet_others(struct meeting *m, struct want *w)
 		return;
 	w->met = true;
 	claim(m, w, i, true);
-	if (m->places[i].ep->part <= 1)
-		claim_parts(m, w, i, true);
+}
+
+static void meet_parts(struct meeting *m, struct want *w)
+{
+	const struct place *head = w->met ? &m->places[w->first] : NULL;
+
+	if (head != NULL && head->ep->part <= 1)
+		claim_parts(m, w, w->first, head->moves);
 }
 
 static bool may_cover(const struct want *w)
@@ -283,10 +312,14 @@ static bool may_cover(const struct want *w)
 /* Mostly few places are left, and there may be thousands of wants. */
 static void cover(struct meeting *m, size_t place)
 {
+	struct endpoint *ep = m->places[place].ep;
+
 	for (size_t i = 0; i < m->want_count; i++) {
 		struct want *w = &m->wants[i];
 
-		if (may_cover(w) && endpoint_is_covered(m->places[place].ep, w->config)) {
+		if (may_cover(w) && endpoint_is_covered(ep, w->config)) {
+			if (is_wanted(m, ep, w))
+				return;
 			claim(m, w, place, true);
 			return;
 		}
@@ -319,6 +352,8 @@ static int meet(struct meeting *m, char *why, size_t room)
 	for (size_t i = 0; i < m->want_count; i++)
 		if (!m->wants[i].met && m->wants[i].config->addr.kind == ADDR_FD)
 			return refuse_passed(m, &m->wants[i], why, room);
+	for (size_t i = 0; i < m->want_count; i++)
+		meet_parts(m, &m->wants[i]);
 	for (size_t i = 0; i < m->place_count; i++)
 		if (!m->places[i].claimed)
 			cover(m, i);

@@ -8,6 +8,7 @@
 #ifndef WEIR_SETTINGS_BUILD_H
 #define WEIR_SETTINGS_BUILD_H
 
+#include "weir/base/check.h"
 #include "weir/config/document.h"
 #include "weir/config/options.h"
 #include "weir/config/words.h"
@@ -71,6 +72,15 @@ static inline struct config_place build_place(struct at at)
 	return (struct config_place){at.source->name, at.line};
 }
 
+/* The section's own line of this option; NULL if there is none, as for what [defaults] set. */
+static inline const struct entry *build_line_of(const struct proxy *p, const char *key)
+{
+	const struct option *o = option_find(p->section->kind, key).option;
+
+	check(o != NULL);
+	return p->from[o - options];
+}
+
 /* Servers and what they inherit, in build_server.c. */
 /* Reads a line of server-defaults into `*defaults`, the words of such lines before it; a later word replaces
  * an earlier one of the same option. 0, or -EINVAL after reporting, with the words that are right. */
@@ -90,6 +100,8 @@ void build_document(struct build *b);
 void build_split_families(const struct build *b);
 /* Validates what a single line cannot show: names, references, addresses used twice. */
 void build_validate(struct build *b);
+/* Validates that no address is bound twice. In validate_binds.c. */
+void build_validate_binds(struct build *b);
 /* Validates the options of one section together: options without effect, and contradictions. Call once the
  * references of all sections are resolved. Marks in `p->origins` values from [defaults] that have no
  * effect. */
@@ -107,6 +119,8 @@ void build_validate_fallbacks(struct build *b);
 const char *build_fallback_hint(struct build *b, const char *name, const char *condition);
 /* Do clients of `first` go to `p`, perhaps as a fallback? False while there are errors in the chain. */
 bool build_reaches(const struct proxy *first, const struct proxy *p);
+/* Do clients of frontend `front` go to `p`, by default or by one of its first `routes` use-backend lines? */
+bool build_leads_to(const struct proxy *front, size_t routes, const struct proxy *p);
 /* Warns about lines of [stats] without effect, and about passwords that others can read. In
  * validate_stats.c. */
 void build_validate_stats(struct build *b);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * validate.c - validates what a single line cannot show: names, references, addresses used twice.
+ * validate.c - validates what a single line cannot show: names, references.
  *
  * Also runs when single lines were wrong, so that one run shows every mistake; consequences of an error
  * already reported are not reported again. Main thread.
@@ -171,100 +171,6 @@ static void validate_backend(struct build *b, const struct proxy *p)
 	}
 }
 
-static bool is_wildcard(const struct config_bind *b)
-{
-	if (b->addr.kind == ADDR_ANY)
-		return true;
-	if (b->addr.addr.sa.sa_family == AF_INET)
-		return b->addr.addr.in.sin_addr.s_addr == htonl(INADDR_ANY);
-	return IN6_IS_ADDR_UNSPECIFIED(&b->addr.addr.in6.sin6_addr);
-}
-
-/* Does a TCP bind accept IPv4? [::] accepts both families unless it has v6only, as in the kernel. */
-static bool takes_four(const struct config_bind *b)
-{
-	if (b->addr.addr.sa.sa_family == AF_INET)
-		return b->addr.kind != ADDR_ANY || !b->v6only;
-	return is_wildcard(b) && !b->v6only;
-}
-
-static bool takes_six(const struct config_bind *b)
-{
-	return b->addr.kind == ADDR_ANY || b->addr.addr.sa.sa_family == AF_INET6;
-}
-
-static bool unix_clash(const struct addr_spec *x, const struct addr_spec *y)
-{
-	return x->kind == ADDR_UNIX && y->kind == ADDR_UNIX && addr_equal(&x->addr, &y->addr);
-}
-
-/* One inherited socket cannot belong to two binds. */
-static bool fd_clash(const struct addr_spec *x, const struct addr_spec *y)
-{
-	return x->kind == ADDR_FD && y->kind == ADDR_FD && strcmp(x->host, y->host) == 0;
-}
-
-static uint16_t last_port(const struct config_bind *b)
-{
-	return b->addr.last_port != 0 ? b->addr.last_port : b->addr.port;
-}
-
-static bool is_same_host(const struct addr_spec *x, const struct addr_spec *y)
-{
-	struct addr a = x->addr, b = y->addr;
-
-	addr_set_port(&a, 0);
-	addr_set_port(&b, 0);
-	return addr_equal(&a, &b);
-}
-
-/* Would the kernel refuse to listen on both? It also refuses an address together with the wildcard of its
- * family. Port 0 is a different port each time; a range is all of its ports. */
-static bool binds_clash(const struct config_bind *x, const struct config_bind *y)
-{
-	if (x->addr.kind == ADDR_FD || y->addr.kind == ADDR_FD)
-		return fd_clash(&x->addr, &y->addr);
-	if (x->addr.kind == ADDR_UNIX || y->addr.kind == ADDR_UNIX)
-		return unix_clash(&x->addr, &y->addr);
-	if (x->addr.port == 0 || y->addr.port == 0 || last_port(x) < y->addr.port ||
-	    last_port(y) < x->addr.port)
-		return false;
-	if (!(takes_four(x) && takes_four(y)) && !(takes_six(x) && takes_six(y)))
-		return false;
-	return is_wildcard(x) || is_wildcard(y) || is_same_host(&x->addr, &y->addr);
-}
-
-static void report_bind(struct build *b, struct at at, struct at first)
-{
-	diag_error(b->diag, DIAG_ADDRESS_IN_USE, at, "this address is already bound");
-	diag_hint(b->diag, "first on %s", diag_where(b->diag, at, first));
-}
-
-/* Is the address of bind `n` of proxy `i` used earlier? Reports the first place. */
-static void validate_bind(struct build *b, size_t i, size_t n)
-{
-	const struct proxy *p = &b->proxies[i];
-
-	if (unix_clash(&p->binds[n].addr, &b->global.admin)) {
-		report_bind(b, p->bind_at[n], b->admin_at);
-		return;
-	}
-	if (binds_clash(&p->binds[n], &(struct config_bind){.addr = b->global.stats.addr})) {
-		report_bind(b, p->bind_at[n], b->stats_at);
-		return;
-	}
-	for (size_t j = 0; j <= i; j++) {
-		const struct proxy *other = &b->proxies[j];
-
-		for (size_t m = 0; m < (j == i ? n : other->bind_count); m++) {
-			if (!binds_clash(&p->binds[n], &other->binds[m]))
-				continue;
-			report_bind(b, p->bind_at[n], other->bind_at[m]);
-			return;
-		}
-	}
-}
-
 static void validate_bind_names(struct build *b, const struct proxy *p)
 {
 	for (size_t i = 1; i < p->bind_count; i++) {
@@ -321,12 +227,11 @@ static void validate_any_frontend(struct build *b)
 void build_validate(struct build *b)
 {
 	build_split_families(b);
+	build_validate_binds(b);
 	validate_section_names(b);
 	for (size_t i = 0; i < b->proxy_count; i++) {
 		struct proxy *p = &b->proxies[i];
 
-		for (size_t n = 0; n < p->bind_count; n++)
-			validate_bind(b, i, n);
 		validate_bind_names(b, p);
 		validate_server_names(b, p);
 		validate_member_names(b, p);

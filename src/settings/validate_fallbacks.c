@@ -132,6 +132,16 @@ bool build_reaches(const struct proxy *first, const struct proxy *p)
 	return false;
 }
 
+bool build_leads_to(const struct proxy *front, size_t routes, const struct proxy *p)
+{
+	bool leads = build_reaches(front->target, p);
+
+	check(routes <= front->route_count);
+	for (size_t i = 0; i < routes && !leads; i++)
+		leads = build_reaches(front->routes[i].target, p);
+	return leads;
+}
+
 /* "if { nbsrv(NAME) lt 1 }" and its like: only the last word and number differ. */
 static bool is_none_left(const char *test)
 {

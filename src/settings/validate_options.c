@@ -353,14 +353,10 @@ static bool has_queue(const struct build *b, const struct proxy *p)
 	}
 	for (size_t i = 0; i < b->proxy_count; i++) {
 		const struct proxy *front = &b->proxies[i];
-		bool queues = front->set.no_server == CONFIG_NO_SERVER_QUEUE;
 
-		if (queues && build_reaches(front->target, p))
+		if (front->set.no_server == CONFIG_NO_SERVER_QUEUE &&
+		    build_leads_to(front, front->route_count, p))
 			return true;
-		for (size_t k = 0; queues && k < front->route_count; k++) {
-			if (build_reaches(front->routes[k].target, p))
-				return true;
-		}
 	}
 	return false;
 }

@@ -8,14 +8,9 @@
 
 #include "build.h"
 
-/* Do clients of the frontend go to backend `p`? */
 static bool leads_to(const struct proxy *front, const struct proxy *p)
 {
-	bool leads = front->target != NULL && build_reaches(front->target, p);
-
-	for (size_t i = 0; i < front->route_count && !leads; i++)
-		leads = front->routes[i].target != NULL && build_reaches(front->routes[i].target, p);
-	return leads;
+	return build_leads_to(front, front->route_count, p);
 }
 
 static bool is_frontend(const struct proxy *p)
@@ -39,8 +34,7 @@ bool build_leads_to_persist(const struct build *b, const struct proxy *front)
 /* Its own line, or, if the value is that of [defaults], the head of the section. */
 static struct at persist_at(const struct proxy *p)
 {
-	const struct option *o = option_find(p->section->kind, "persist").option;
-	const struct entry *line = p->from[o - options];
+	const struct entry *line = build_line_of(p, "persist");
 
 	return line != NULL ? line->key_at : p->section->at;
 }
@@ -64,8 +58,7 @@ static void validate_sticky(struct build *b, const struct proxy *p)
 	if (!persists(p) || p->set.sticky.by == CONFIG_STICKY_OFF)
 		return;
 	diag_error(b->diag, DIAG_CONFLICT, persist_at(p), "'persist' and 'sticky' exclude each other");
-	diag_hint(b->diag, "'persist' follows the cookie of a client, 'sticky' remembers its address: leave "
-			   "one out");
+	diag_hint(b->diag, "'persist' follows the cookie of a client, 'sticky' an address: leave one out");
 }
 
 void build_validate_persist(struct build *b)

@@ -97,17 +97,6 @@ static void look_at_backend(struct believers *all, const struct proxy *back)
 	look_at_servers(all, back);
 }
 
-/* Do clients come to `back` before use-backend line `n`? */
-static bool is_seen(const struct proxy *p, size_t n, const struct proxy *back)
-{
-	if (build_reaches(p->target, back))
-		return true;
-	for (size_t i = 0; i < n; i++)
-		if (build_reaches(p->routes[i].target, back))
-			return true;
-	return false;
-}
-
 /* Each backend once, with the fallbacks behind it. */
 static void look_at_backends(struct believers *all, const struct proxy *p)
 {
@@ -118,7 +107,7 @@ static void look_at_backends(struct believers *all, const struct proxy *p)
 	for (size_t i = 0; i < p->route_count; i++) {
 		back = p->routes[i].target;
 		for (unsigned n = 0; back != NULL && n <= CONFIG_FALLBACK_MAX; n++, back = back->fallback)
-			if (!is_seen(p, i, back))
+			if (!build_leads_to(p, i, back))
 				look_at_backend(all, back);
 	}
 }

@@ -242,7 +242,7 @@ def test_a_range_that_the_kernel_gives_to_clients_is_a_warning(folder):
 
 
 @pytest.mark.parametrize("binds, word", [
-    ("bind = :80-90\nbind = 10.0.0.1:85\n", "already bound"),
+    ("bind = :80-90\nbind = 0.0.0.0:85\n", "already bound"),
     ("bind = 10.0.0.1:80-90\nbind = 10.0.0.1:90-99\n", "already bound"),
     ("bind = :80-90\nbind = [::]:80-91\n", "already bound"),
     ("bind = :90-80\n", "not below the first"),

@@ -138,7 +138,9 @@ OPTION("allow-gid", IN_ADMIN, IN_ADMIN, OPT_GIDS, OPT_REPEAT, "NAME | GID,...",
 /* frontend and listen */
 OPTION("bind", FRONT, FRONT, OPT_BIND, OPT_NAMED | OPT_REPEAT | OPT_NAME_OPTIONAL, "ADDRESS [OPTION...]",
        NO_FIELD, NULL, 0, 0,
-       "Address to accept connections on. ADDRESS:FIRST-LAST is a range of ports, each with a socket.",
+       "Address to accept connections on. ADDRESS:FIRST-LAST is a range of ports, each with a socket. Two "
+       "lines may have the same port if one is for all addresses (:80) and the other for one (10.0.0.1:80): "
+       "clients of that address come in there, and all others at the first.",
        "bind = :443 backlog=4096")
 OPTION("maxconn", FRONT_D, FRONT_D, OPT_COUNT_AUTO, 0, "auto | N", MADE_FRONT(maxconn), "auto", 1,
        100000000, "Maximum concurrent client connections; auto = as many as the process accepts.",

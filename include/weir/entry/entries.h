@@ -46,7 +46,8 @@ int entries_build(struct entries *e, const struct config *c, struct backend *con
  * (fds[i] < 0 = taken). */
 int entries_adopt(struct entries *e, const struct config_bind *b, int *fds, size_t count);
 /* Binds and listens wherever nothing was adopted; call before privileges are dropped. On failure returns
- * -errno with `*failed` set to the endpoint at fault; entries_free() closes what was bound. */
+ * -errno with `*failed` set to the endpoint at fault, unless it is -ENOMEM; entries_free() closes what was
+ * bound. */
 int entries_bind(struct entries *e, struct endpoint **failed);
 /* Closes all sockets: nobody accepts any more. */
 void entries_close(struct entries *e);
@@ -121,7 +122,7 @@ struct entry_error {
 	pid_t holder;		  /* after -EADDRINUSE of a Unix path: who has it; 0 = unknown */
 	/* After -EADDRINUSE, our own endpoint whose address overlaps; NULL = none. If it is inherited, the
 	 * socket belongs to whoever passed it, and is never shared; if it is in e->bound, the new
-	 * configuration has two addresses that overlap; else the socket belongs to another user, from before
+	 * configuration has the same address twice; else the socket belongs to another user, from before
 	 * privileges were dropped, and only a restart can replace it. */
 	const struct endpoint *in_way;
 };

@@ -98,6 +98,9 @@ void addr_set_port(struct addr *a, uint16_t port);
 /* Are these the same address? Port included, scope ignored. */
 bool addr_equal(const struct addr *a, const struct addr *b);
 
+/* Is it 0.0.0.0 or [::], which stand for all addresses of this machine? */
+bool addr_is_wildcard(const struct addr *a);
+
 /* 0.0.0.0 with this port: what ":80" means on a machine without IPv6. */
 void addr_any4(struct addr *a, uint16_t port);
 

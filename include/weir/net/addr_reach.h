@@ -19,6 +19,9 @@ struct addr_reach {
 
 /* Is there a client that both would take? False for a Unix address, and for one whose port is 0. */
 bool addr_overlaps(const struct addr_reach *a, const struct addr_reach *b);
+/* Of two that overlap: is `a` one address, and `b` a wildcard? Then the kernel gives `a` each client that
+ * both would take, if both listen. */
+bool addr_is_narrower(const struct addr_reach *a, const struct addr_reach *b);
 /* Is `wide` a wildcard that would take every client that `b` takes? */
 bool addr_covers(const struct addr_reach *wide, const struct addr_reach *b);
 

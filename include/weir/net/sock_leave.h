@@ -49,6 +49,8 @@ void sock_accepted_from_deaf(int fd);
  * - new clients go to the more specific address from the moment it listens. If both are the same, the kernel
  *   spreads them over both; after the undo all go to one, for IPv4 to the new one, for IPv6 to the old one.
  *   So accept from both until one is closed;
+ * - sockets that do not listen yet are bound beside one another without it (SO_REUSEADDR), and then bind(2)
+ *   refuses what another process has. Set it on all of them before the second one listens;
  * - the undo does not keep out another socket of the same user that asks for SO_REUSEPORT. One that does not
  *   ask is refused, as always.
  *

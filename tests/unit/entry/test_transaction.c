@@ -262,24 +262,91 @@ static void overlapping_address_may_be_of_a_removed_frontend(void **state)
 	assert_served_by(list_entry(next->endpoints.next, struct endpoint, link), "127.0.0.1:0", port);
 }
 
-/* What a start would refuse, a change refuses. */
-static void two_new_addresses_must_not_overlap(void **state)
+/* Two in one go, on a port that nobody has. The first is `*first`. */
+static struct endpoint *prepare_both(const char *one, const char *other, struct endpoint **first)
 {
-	const struct config_bind any = bind_at("0.0.0.0:0", addr_port(&ep->addr));
-	const struct config_bind one = bind_at("127.0.0.1:0", addr_port(&ep->addr));
-	struct endpoint *first;
-	struct entry_error error;
+	for (int i = 0; i < PORT_TRIES; i++) {
+		struct config_bind b = bind_at(one, 0);
+		struct entry_error error;
+		struct endpoint *second;
+
+		entries_begin(entries);
+		*first = entries_prepare_endpoint(entries, fe, NULL, &b, NULL, &error);
+		assert_non_null(*first);
+		b = bind_at(other, addr_port(&(*first)->addr));
+		second = entries_prepare_endpoint(entries, fe, NULL, &b, NULL, &error);
+		if (second != NULL)
+			return second;
+		assert_int_equal(error.err, -EADDRINUSE);
+		assert_null(error.in_way);
+		entries_undo_endpoint(entries, *first);
+		entries_end(entries);
+	}
+	fail_msg("%s and %s cannot be bound on any of %d ports", one, other, PORT_TRIES);
+	return NULL;
+}
+
+static void check_both(const char *one, const char *other, const char *narrow)
+{
+	struct endpoint *first, *second = prepare_both(one, other, &first), *failed, *of;
+	const uint16_t port = addr_port(&first->addr);
+
+	assert_true(is_shared(first) && is_shared(second));
+	assert_int_equal(entries_listen(entries, &failed), 0);
+	entries_commit_endpoint(entries, first);
+	entries_commit_endpoint(entries, second);
+	entries_end(entries);
+	assert_false(is_shared(first) || is_shared(second));
+	(void)rig_settle(&r);
+	of = narrow == one ? first : second;
+	for (int i = 0; i < 3; i++)
+		assert_served_by(of, narrow, port);
+	/* Then the other one has its clients, if it is the wildcard. */
+	leave_at_once(of);
+	of = of == first ? second : first;
+	assert_served_by(of, narrow, port);
+	leave_at_once(of);
+}
+
+static void wildcard_and_address_may_both_be_new(void **state)
+{
+	static const char *const pairs[][2] = {
+		{"0.0.0.0:0", "127.0.0.1:0"}, {":0", "127.0.0.1:0"}, {":0", "[::1]:0"}};
 
 	(void)state;
-	entries_begin(entries);
-	first = entries_prepare_endpoint(entries, fe, NULL, &one, NULL, &error);
-	assert_non_null(first);
-	assert_null(entries_prepare_endpoint(entries, fe, NULL, &any, NULL, &error));
-	assert_int_equal(error.err, -EADDRINUSE);
-	assert_ptr_equal(error.in_way, first);
-	entries_undo_endpoint(entries, first);
-	entries_end(entries);
-	assert_false(is_shared(ep));
+	for (size_t i = 0; i < ARRAY_LEN(pairs); i++) {
+		if (i >= 1 && !have_v6())
+			continue;
+		check_both(pairs[i][0], pairs[i][1], pairs[i][1]);
+		check_both(pairs[i][1], pairs[i][0], pairs[i][1]);
+	}
+}
+
+/* They would share the clients of both. */
+static void two_new_addresses_must_not_be_alike(void **state)
+{
+	static const char *const pairs[][2] = {{"127.0.0.1:0", "127.0.0.1:0"}, {"0.0.0.0:0", "0.0.0.0:0"},
+					       {":0", "0.0.0.0:0"}, {"127.0.0.1:0", "[::ffff:127.0.0.1]:0"}};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(pairs); i++) {
+		struct config_bind b = bind_at(pairs[i][0], 0);
+		struct entry_error error;
+		struct endpoint *first;
+
+		if (i >= 2 && !have_v6())
+			continue;
+		entries_begin(entries);
+		first = entries_prepare_endpoint(entries, fe, NULL, &b, NULL, &error);
+		assert_non_null(first);
+		b = bind_at(pairs[i][1], addr_port(&first->addr));
+		assert_null(entries_prepare_endpoint(entries, fe, NULL, &b, NULL, &error));
+		assert_int_equal(error.err, -EADDRINUSE);
+		assert_ptr_equal(error.in_way, first);
+		assert_false(is_shared(first));
+		entries_undo_endpoint(entries, first);
+		entries_end(entries);
+	}
 }
 
 /* It belongs to others: it is not touched. */
@@ -571,7 +638,8 @@ int main(void)
 		TRANSACTION_TEST(overlapping_address_replaces_the_old_one),
 		TRANSACTION_TEST(overlapping_address_needs_no_transaction),
 		TRANSACTION_TEST(overlapping_address_may_be_of_a_removed_frontend),
-		TRANSACTION_TEST(two_new_addresses_must_not_overlap),
+		TRANSACTION_TEST(wildcard_and_address_may_both_be_new),
+		TRANSACTION_TEST(two_new_addresses_must_not_be_alike),
 		TRANSACTION_TEST(inherited_socket_is_in_the_way),
 		TRANSACTION_TEST(each_allocation_that_fails_leaves_all_as_it_was),
 		TRANSACTION_TEST(each_call_that_fails_leaves_all_as_it_was),

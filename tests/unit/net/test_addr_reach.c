@@ -74,9 +74,27 @@ static void addresses_overlap_and_cover_others(void **state)
 	}
 }
 
+/* Of two wildcards, or of two that are the same address, none is. */
+static void one_address_is_narrower_than_the_wildcard_that_covers_it(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(pairs); i++) {
+		const struct pair *p = &pairs[i];
+		struct addr_spec x, y;
+		const struct addr_reach a = reach(p->a, &x), b = reach(p->b, &y);
+		const bool is_other_wild = addr_covers(&b, &b);
+
+		assert_int_equal(addr_is_narrower(&b, &a), p->covers && !is_other_wild);
+		assert_int_equal(addr_is_narrower(&a, &b), false);
+	}
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(addresses_overlap_and_cover_others)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(addresses_overlap_and_cover_others),
+		cmocka_unit_test(one_address_is_narrower_than_the_wildcard_that_covers_it),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

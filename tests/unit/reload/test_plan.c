@@ -314,6 +314,56 @@ static void part_becomes_a_bind_of_its_own_address(void **state)
 	rig_close(&r);
 }
 
+#define BOTH WEB("bind = :80\n") FEED("bind = 10.0.0.1:80\n") APP
+
+static void address_comes_and_goes_beside_a_wildcard(void **state)
+{
+	static const struct row rows[] = {
+		{BASE, BOTH, "web kept: *:80 kept;\nfeed added: 10.0.0.1:80 added;\napp kept: a kept;\n",
+		 "frontend feed added"},
+		/* Its socket stays, and belongs to the wildcard. */
+		{BOTH, BASE, "web kept: *:80 kept; *:80 added from feed 10.0.0.1:80;\nfeed removed:\n"
+			     "app kept: a kept;\n",
+		 "frontend feed removed"},
+		{BOTH, WEB("bind = 10.0.0.1:80\n") FEED("bind = :80\n") APP,
+		 "web kept: 10.0.0.1:80 added from feed 10.0.0.1:80;\n"
+		 "feed kept: *:80 added from web [::]:80;\napp kept: a kept;\n",
+		 "addresses 10.0.0.1:80 and *:80 moved"},
+		/* A socket that cannot go on is no part of the wildcard: another has its address now. */
+		{BOTH, WEB("bind = :80\n") FEED("bind = 10.0.0.1:80 mptcp\n") APP,
+		 "web kept: *:80 kept;\nfeed kept: 10.0.0.1:80 added; 10.0.0.1:80 removed;\n"
+		 "app kept: a kept;\n",
+		 "address 10.0.0.1:80 added, address 10.0.0.1:80 removed"},
+	};
+
+	(void)state;
+	check_rows(rows, sizeof(rows) / sizeof(rows[0]));
+}
+
+/* In whatever frontend, of whatever order. */
+static void part_goes_to_the_bind_of_its_address(void **state)
+{
+	struct plan_rig r;
+
+	(void)state;
+	rig_open(&r, BASE);
+	(void)rig_add_part(&r, rig_endpoint(rig_frontend(&r, "web"), 0), "10.0.0.1:80", 2);
+	rig_plan(&r, BOTH);
+	assert_plan(&r.plan, "web kept: *:80 kept;\nfeed added: 10.0.0.1:80 added from web 10.0.0.1:80;\n"
+			     "app kept: a kept;\n");
+	rig_plan(&r, WEB("bind = :80\nbind = 10.0.0.1:80\n") APP);
+	assert_plan(&r.plan, "web kept: *:80 kept; 10.0.0.1:80 added from web 10.0.0.1:80;\n"
+			     "app kept: a kept;\n");
+	rig_plan(&r, FEED("bind = :80\n") WEB("bind = 10.0.0.1:80\n") APP);
+	assert_plan(&r.plan, "feed added: *:80 added from web [::]:80;\n"
+			     "web kept: 10.0.0.1:80 added from web 10.0.0.1:80;\napp kept: a kept;\n");
+	rig_plan(&r, WEB("bind = :80\n") FEED("bind = 10.0.0.1:80 mptcp\n") APP);
+	assert_plan(&r.plan, "web kept: *:80 kept; *:80 removed part 10.0.0.1:80;\n"
+			     "feed added: 10.0.0.1:80 added;\napp kept: a kept;\n");
+	assert_described(&r.plan, "frontend feed added");
+	rig_close(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -325,6 +375,8 @@ int main(void)
 		cmocka_unit_test(wildcard_takes_over_what_it_covers),
 		cmocka_unit_test(parts_of_a_bind_stay_together),
 		cmocka_unit_test(part_becomes_a_bind_of_its_own_address),
+		cmocka_unit_test(address_comes_and_goes_beside_a_wildcard),
+		cmocka_unit_test(part_goes_to_the_bind_of_its_address),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -94,7 +94,7 @@ static void ports_that_meet_are_refused(void **state)
 	static const char *const pairs[] = {
 		"bind = 10.0.0.1:80-90\nbind = 10.0.0.1:90\n",
 		"bind = 10.0.0.1:80\nbind = 10.0.0.1:70-80\n",
-		"bind = 10.0.0.1:80-90\nbind = 10.0.0.1:85-99\n",  "bind = :80-90\nbind = 10.0.0.1:90-91\n",
+		"bind = 10.0.0.1:80-90\nbind = 10.0.0.1:85-99\n",  "bind = :80-90\nbind = 0.0.0.0:90-91\n",
 		"bind = :80-90\nbind = [::]:80-91\n",		   "bind = :80-90\nbind = [::]:85\n",
 	};
 	char text[512];
