@@ -143,7 +143,7 @@ class File:
 FRONT_ONLY = {"maxconn", "rate-limit", "log-sample", "log-empty", "maxconn-per-source", "allow-from",
               "deny-from", "allow-uid", "trusted", "use-backend", "sniff", "no-server", "unlisten",
               "timeout-client", "timeout-handshake", "default-backend", "client-keepalive",
-              "rate-limit-per-source", "limit-exempt"}
+              "rate-limit-per-source", "limit-exempt", "timeout-half-closed"}
 BACK_ONLY = {"balance", "retries", "redispatch", "resolve-interval", "check", "check-interval", "check-agent",
              "check-agent-interval", "check-agent-send", "check-share", "check-fast",
              "check-down", "check-timeout", "check-rise", "check-fall", "observe", "on-marked-down", "drain",

@@ -284,7 +284,7 @@ OPTION("timeout-server", BOTH_D, BACK_D, OPT_DURATION, 0, "DURATION", MADE_TIMEO
 OPTION("timeout-idle", BOTH_D, BOTH_D, OPT_IDLE, 0, "DURATION", FIELD_PROXY(timeouts), NULL, 0, MAX_NS,
        "Sets both timeout-client and timeout-server; where one of these is set too, it takes precedence.",
        "timeout-idle = 10m")
-OPTION("timeout-half-closed", BOTH_D, BOTH_D, OPT_DURATION, 0, "DURATION",
+OPTION("timeout-half-closed", BOTH_D, FRONT_D, OPT_DURATION, 0, "DURATION",
        MADE_TIMEOUT(half_closed_ns), "60s", 0, MAX_NS,
        "Idle time allowed after one side has finished sending; after a reset, time to deliver the rest.",
        "timeout-half-closed = 60s")

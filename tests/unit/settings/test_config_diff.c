@@ -134,8 +134,8 @@ static void options_are_reported_with_both_values(void **state)
 static void an_option_of_both_sides_is_reported_for_each(void **state)
 {
 	(void)state;
-	assert_diff(WEB(""), WEB("timeout-half-closed = 5s\n"),
-		    "timeout-half-closed: 1m -> 5s\ntimeout-half-closed: 1m -> 5s\n");
+	assert_diff(WEB(""), WEB("max-lifetime = 5s\n"),
+		    "max-lifetime: off -> 5s\nmax-lifetime: off -> 5s\n");
 }
 
 static void lists_are_reported_whole_while_they_are_short(void **state)

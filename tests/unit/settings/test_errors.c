@@ -503,14 +503,17 @@ static void carets_stand_below_tabs_and_letters_of_two_bytes(void **state)
 static void what_has_no_effect_is_warned_about(void **state)
 {
 	struct loaded l = load_text(
-		"[frontend f]\nbind = :80\ndefault-backend = b\ntimeout-connect = 1s\n[backend b]\n");
+		"[frontend f]\nbind = :80\ndefault-backend = b\ntimeout-connect = 1s\n"
+		"[backend b]\ntimeout-half-closed = 1s\n");
 
 	(void)state;
 	assert_non_null(l.config);
-	assert_int_equal(l.config->warnings, 2);
+	assert_int_equal(l.config->warnings, 3);
 	assert_non_null(
 		strstr(l.said, "t.ini:4:1: warning: 'timeout-connect' has no effect in a [frontend]"));
 	assert_non_null(strstr(l.said, "t.ini:5:10: warning: [backend b] has no server"));
+	assert_non_null(
+		strstr(l.said, "t.ini:6:1: warning: 'timeout-half-closed' has no effect in a [backend]"));
 	assert_null(strstr(l.said, "unchanged"));
 	unload(&l);
 }

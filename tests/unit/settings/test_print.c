@@ -32,7 +32,6 @@ static void defaults_are_those_of_the_contract(void **state)
 	assert_int_equal(b->timeouts.server_ns, 600 * NS_PER_SEC);
 	assert_int_equal(f->timeouts.client_ns, 600 * NS_PER_SEC);
 	assert_int_equal(f->timeouts.half_closed_ns, 60 * NS_PER_SEC);
-	assert_int_equal(b->timeouts.half_closed_ns, 60 * NS_PER_SEC);
 	assert_int_equal(f->timeouts.max_lifetime_ns, 0);
 	assert_int_equal(b->timeouts.max_lifetime_ns, 0);
 	assert_int_equal(b->retries, 3);
