@@ -84,7 +84,6 @@ static void connected(struct session *s)
 {
 	const struct config_tcp *tcp = &backend_config(s)->tcp;
 	const int64_t now_ns = s->worker->loop.now_ns;
-
 	const uint32_t us = busy_us(s);
 
 	check(s->server_counted);
@@ -173,9 +172,14 @@ static void begin_try(struct session *s)
 		connect_socket(s);
 }
 
+static bool has_try(const struct session *s)
+{
+	return s->tries - egress_skipped(s) <= backend_config(s)->retries;
+}
+
 static void try_server(struct session *s, struct server *server)
 {
-	check(s->tries <= backend_config(s)->retries);
+	check(has_try(s));
 	enter_server(s, server);
 	if (unlikely(s->at->takes_client_name) && !egress_has_next(s))
 		egress_ask(s);
@@ -272,10 +276,11 @@ static void retry_at(struct session *s, struct server *server)
 	try_server(s, server);
 }
 
-/* `reason`: why the session ends, if this was its last try. Another server would not help against a shortage
- * of our own. */
-static void next_try(struct session *s, enum close_reason reason, bool shortage)
+/* `reason`: why the session ends, if this was its last try, which failed with `err`. Another server would not
+ * help against a shortage of our own. */
+static void next_try(struct session *s, enum close_reason reason, int err)
 {
+	const bool skips = egress_skips(s, err), shortage = !skips && server_sock_is_shortage(err);
 	struct worker *w = s->worker;
 	struct server *last = s->at->server;
 	uint32_t servers;
@@ -287,7 +292,9 @@ static void next_try(struct session *s, enum close_reason reason, bool shortage)
 		session_close(s, CLOSE_CLIENT_GONE);
 		return;
 	}
-	if (s->tries > backend_config(s)->retries) {
+	if (unlikely(skips))
+		s->extra->skipped++;
+	if (!has_try(s)) {
 		session_close(s, reason);
 		return;
 	}
@@ -324,9 +331,9 @@ static void connect_failed(struct session *s, int err)
 	check(err < 0);
 	check(err >= INT16_MIN); /* it must fit in s->errors */
 	counter_add(&s->worker->counters.connect_failures, 1);
-	if (!server_sock_is_shortage(err) && err != -ECANCELED)
-		connect_blame_server(s);
-	if (err != -ECANCELED) {
+	if (err != -ECANCELED && !egress_skips(s, err)) {
+		if (!server_sock_is_shortage(err))
+			connect_blame_server(s);
 		connect_log_failure(s, err);
 		failing_connect(s, err, connect_reason(err));
 	}
@@ -338,7 +345,7 @@ static void connect_failed(struct session *s, int err)
 			return;
 		}
 	}
-	next_try(s, connect_reason(err), server_sock_is_shortage(err));
+	next_try(s, connect_reason(err), err);
 }
 
 /* No packet was sent: whatever failed is on our side. Another server may not need such a socket. */
@@ -350,10 +357,10 @@ static void no_socket(struct session *s, int err)
 	check(s->state == SESSION_CONNECTING);
 	check(err < 0);
 	counter_add(&s->worker->counters.connect_failures, 1);
-	if (shortage)
+	if (shortage && !egress_skips(s, err))
 		connect_log_failure(s, err);
 	failing_connect(s, err, reason);
-	next_try(s, reason, shortage);
+	next_try(s, reason, err);
 }
 
 static void on_result(struct session *s, int result)
@@ -363,7 +370,7 @@ static void on_result(struct session *s, int result)
 	check(s->state == SESSION_CONNECTING);
 	check(!io_is_pending(op));
 	if (op->kind == IO_CLOSE) {
-		next_try(s, connect_reason(s->errors[0]), server_sock_is_shortage(s->errors[0]));
+		next_try(s, connect_reason(s->errors[0]), s->errors[0]);
 		return;
 	}
 	check(result <= 0);
@@ -379,7 +386,7 @@ static void on_result(struct session *s, int result)
 		s->connect_again = true;
 		s->fixed_ns = s->worker->loop.now_ns + CONNECT_AGAIN_NS;
 		session_rearm(s);
-	} else if (unlikely(result == -EADDRNOTAVAIL) && server_sock_spill(s)) {
+	} else if (unlikely(result == -EADDRNOTAVAIL) && !egress_has_next(s) && server_sock_spill(s)) {
 		connect_socket(s); /* from the next source: recursion as deep as there are sources */
 	} else {
 		connect_failed(s, result == -ECANCELED ? -ETIMEDOUT : result);

@@ -8,6 +8,7 @@
  */
 #include "egress.h"
 
+#include <errno.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -268,6 +269,14 @@ void egress_choose(struct session *s, struct addr *to)
 	*at = q->list[q->next++].addr;
 	at->port = q->port;
 	addr_of_brief(to, at);
+}
+
+/* IPv4 or IPv6 alone is a usual state of a machine, and nobody's fault. -EADDRNOTAVAIL: IPv6 is disabled; or
+ * no port is left for this address, but perhaps for the next one. */
+bool egress_skips(const struct session *s, int err)
+{
+	return (err == -ENETUNREACH || err == -EADDRNOTAVAIL || err == -EAFNOSUPPORT) && egress_has_next(s) &&
+	       s->extra->skipped < UINT8_MAX;
 }
 
 void egress_drop(struct session *s)

@@ -8,9 +8,10 @@
 #include <stdbool.h>
 
 #include "weir/engine/egress.h"
+#include "extra.h"
+#include "session.h"
 
 struct addr;
-struct session;
 struct worker;
 
 /* Prepares what a worker has for them. */
@@ -23,6 +24,14 @@ bool egress_has_next(const struct session *s);
 void egress_ask(struct session *s);
 /* The next judged address, with its port; call only if there is one. The session remembers it. */
 void egress_choose(struct session *s, struct addr *to);
+/* The last try failed with `err`. Does it not count, because nothing leads from this machine to that address
+ * and the name has another one? Whoever goes on adds it to those skipped. */
+bool egress_skips(const struct session *s, int err);
+/* Tries of the session that did not count. */
+static inline unsigned egress_skipped(const struct session *s)
+{
+	return s->extra != NULL ? s->extra->skipped : 0;
+}
 /* Nothing connects any more: what is left of the answer is given back. A question that is under way comes
  * back later, for nobody. Harmless where there is none. */
 void egress_drop(struct session *s);

@@ -60,6 +60,7 @@ struct session_extra {
 	/* egress.c, of a server sni@ */
 	struct egress_question *question; /* lends it to control until answered, then owns; NULL = none */
 	struct addr_brief at;    /* where the last try went; family 0 = there was none */
+	uint8_t skipped;         /* tries that do not count: egress_skips() */
 	struct buf *head;        /* preface.c; owns: an incomplete preface */
 	/* sniff.c */
 	union {

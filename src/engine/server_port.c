@@ -86,20 +86,24 @@ static uint16_t client_port(const struct session *s)
 	return is_header_port(s, x->dst.port) ? x->dst.port : socket_port(s);
 }
 
-uint16_t server_port_wanted(const struct session *s)
-{
-	const uint16_t own = addr_port(&s->at->addr);
-
-	return own != 0 ? own : client_port(s);
-}
-
 static void log_no_port(struct session *s)
 {
 	if (log_limit_ok(server_line_limit(s), LOG_CAUSE_SOURCE, TROUBLE_NO_PORT, s->worker->loop.now_ns, 1))
 		log_line(LOG_LEVEL_WARNING,
-			 "server %s/%s has the client's port (:*), and clients of frontend %s have none: "
+			 "server %s/%s has the client's port (%s*), and clients of frontend %s have none: "
 			 "they come by a Unix socket; give the server a port",
-			 s->back->config->name, s->at->config->name, s->entry->front->config->name);
+			 s->back->config->name, s->at->config->name, s->at->takes_client_name ? "sni@" : ":",
+			 s->entry->front->config->name);
+}
+
+uint16_t server_port_wanted(struct session *s)
+{
+	const uint16_t own = addr_port(&s->at->addr);
+	const uint16_t port = own != 0 ? own : client_port(s);
+
+	if (port == 0)
+		log_no_port(s);
+	return port;
 }
 
 /* ---- a try ---- */
@@ -124,13 +128,10 @@ int server_port_choose(struct session *s)
 		x->server_port = x->at.port;
 		return 0;
 	}
-	x->server_port = client_port(s);
+	x->server_port = server_port_wanted(s);
 	to->addr = s->at->addr;
 	addr_set_port(&to->addr, x->server_port);
-	if (x->server_port != 0)
-		return 0;
-	log_no_port(s);
-	return -EAFNOSUPPORT;
+	return x->server_port != 0 ? 0 : -EAFNOSUPPORT;
 }
 
 void server_port_drop(struct session *s)

@@ -19,8 +19,8 @@ struct slab;
 /* Prepares a worker's slab of the addresses that are made here. */
 void server_port_init_slab(struct slab *slab);
 
-/* The port that the server of the session is connected to; 0 = its client has none. */
-uint16_t server_port_wanted(const struct session *s);
+/* The port that the server of the session is connected to; 0 = its client has none, which was logged. */
+uint16_t server_port_wanted(struct session *s);
 /* Call for each try, once s->at is set. 0; -ENOMEM; -EAFNOSUPPORT if the client has no port, because it came
  * by a Unix socket, which was logged. */
 int server_port_choose(struct session *s);

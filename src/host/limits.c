@@ -314,25 +314,23 @@ unsigned limits_count_web(const struct config *c)
 	return c->global.stats.addr.kind != ADDR_NONE; /* the descriptor of its server */
 }
 
-unsigned limits_count_names(const struct config *c)
+static bool any_server_has(const struct config *c, enum addr_kind kind)
 {
 	for (size_t b = 0; b < c->backend_count; b++)
 		for (size_t i = 0; i < c->backends[b].server_count; i++)
-			if (c->backends[b].servers[i].addr.kind == ADDR_NAME ||
-			    c->backends[b].servers[i].addr.kind == ADDR_SNI)
-				return 1;
+			if (c->backends[b].servers[i].addr.kind == kind)
+				return true;
+	return false;
+}
+
+unsigned limits_count_names(const struct config *c)
+{
+	if (any_server_has(c, ADDR_NAME) || any_server_has(c, ADDR_SNI))
+		return 1;
 	for (size_t i = 0; i < c->global.log_count; i++)
 		if (c->global.logs[i].address.kind == ADDR_NAME)
 			return 1;
 	return 0;
-}
-
-static bool takes_names(const struct config *c)
-{
-	for (size_t b = 0; b < c->backend_count; b++)
-		if (config_backend_takes_names(&c->backends[b]))
-			return true;
-	return false;
 }
 
 unsigned limits_count_low(const struct config *c)
@@ -379,7 +377,7 @@ struct limits_wish limits_wish_of(const struct config *c, unsigned endpoints, un
 		.probes = limits_count_probes(c),
 		.execs = config_exec_fds(g->exec_checks),
 		.names = (limits_count_names(c) > 0 ? LIMITS_FDS_NAMES : 0) +
-			 (takes_names(c) ? LIMITS_FDS_EGRESS : 0),
+			 (any_server_has(c, ADDR_SNI) ? LIMITS_FDS_EGRESS : 0),
 		.web = g->stats.addr.kind != ADDR_NONE ? CONFIG_STATS_CLIENTS_MAX + LIMITS_FDS_WEB : 0,
 		.logs = (unsigned)c->global.log_count,
 		.held = limits_count_held(c, workers),

@@ -9,6 +9,7 @@
 #include "weir/names/egress_desk.h"
 
 #include <errno.h>
+#include <ev.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,12 +30,17 @@
  * waits for any more, which cost nothing. The others wait for the next turn. */
 #define TURN_MAX      32
 #define TURN_LEFT_MAX 1024
+/* How long addresses of one family wait for those of the other (RFC 8305 3, "Resolution Delay"). */
+#define DELAY_S	      0.05
 
 struct lookup_of_name;
 
+/* One of its two questions, for one family, and what was answered. */
 struct asked {
 	struct dns_question question;
 	struct lookup_of_name *lookup; /* borrows; NULL = not asked */
+	unsigned count;
+	struct addr_brief list[FAMILY_MAX];
 };
 
 /* One name that is being looked up, and who waits for it. */
@@ -46,16 +52,18 @@ struct lookup_of_name {
 	char name[EGRESS_NAME_MAX];
 	int family;
 	struct addr_brief source; /* who asked first */
-	struct asked asked[2];
+	struct asked asked[2]; /* IPv4 first */
 	unsigned open; /* of them */
 	bool partly;   /* one of them had no usable answer */
-	uint32_t ttl_s;
-	struct egress_found found;
+	struct ev_timer delay; /* active while only one of them has an answer, with addresses */
+	bool used_half;        /* that was used: nobody waits for the rest */
+	int64_t until_ns;      /* when the first good answer ends */
 };
 
 struct egress_desk_state {
 	struct resolver *resolver; /* borrows */
 	struct engine *engine;     /* borrows */
+	int route_fd;              /* owns: for the questions of a turn; -1 between turns */
 	struct egress_cache cache;
 	struct list lookups; /* owns */
 	unsigned lookup_count;
@@ -66,12 +74,6 @@ struct egress_desk_state {
 };
 
 /* ---- answers ---- */
-
-static bool is_wildcard(const struct addr *a)
-{
-	return a->len != 0 && (a->sa.sa_family == AF_INET ? a->in.sin_addr.s_addr == htonl(INADDR_ANY)
-							  : IN6_IS_ADDR_UNSPECIFIED(&a->in6.sin6_addr));
-}
 
 /* Would a connect reach weir itself? */
 static bool is_loop(const struct engine *e, const struct addr_brief *a, uint16_t port)
@@ -87,7 +89,7 @@ static bool is_loop(const struct engine *e, const struct addr_brief *a, uint16_t
 
 		if (ep == NULL || addr_port(&ep->addr) != port || addr_is_unix(&ep->addr))
 			continue;
-		if (is_wildcard(&ep->addr) ||
+		if (addr_is_wildcard(&ep->addr) ||
 		    addr_overlaps(&(struct addr_reach){&ep->addr, false}, &(struct addr_reach){&to, false}))
 			return true;
 	}
@@ -102,17 +104,6 @@ static bool leads_to_us(const struct engine *e, const struct addr_brief *a, uint
 	return is_loop(e, a, port) || (egress_translated(a, &inner) && is_loop(e, &inner, port));
 }
 
-/* Of NAT64 the address of this machine may be the one within. */
-static enum egress_route route_of(int *fd, const struct addr_brief *a)
-{
-	enum egress_route route = egress_route_of(fd, a);
-	struct addr_brief inner;
-
-	if (route == EGRESS_ROUTE_FAR && egress_translated(a, &inner))
-		route = egress_route_of(fd, &inner);
-	return route;
-}
-
 /* What was found, and the way to each address. */
 struct routed {
 	const struct egress_found *found;
@@ -120,14 +111,11 @@ struct routed {
 };
 
 /* Asks the kernel, anew each time: an address may have become this machine's since the last one. */
-static void find_routes(struct routed *r, const struct egress_found *found)
+static void find_routes(struct egress_desk_state *d, struct routed *r, const struct egress_found *found)
 {
-	int fd = -1;
-
 	r->found = found;
 	for (unsigned i = 0; i < found->count; i++)
-		r->routes[i] = route_of(&fd, &found->list[i]);
-	egress_route_close(&fd);
+		r->routes[i] = egress_route_of(&d->route_fd, &found->list[i]);
 }
 
 static void answer(struct egress_desk_state *d, struct egress_question *q, const struct routed *r)
@@ -195,75 +183,115 @@ static void end_lookup(struct lookup_of_name *l)
 	for (unsigned i = 0; i < ARRAY_LEN(l->asked); i++)
 		if (l->asked[i].lookup != NULL)
 			dns_withdraw(&l->asked[i].question);
+	ev_timer_stop(d->resolver->loop, &l->delay);
 	d->lookup_count--;
 	list_remove(&l->link);
 	free(l);
 	resolver_let_go_dns(d->resolver);
 }
 
-static uint32_t seconds_of(const struct lookup_of_name *l)
+/* Alternates between the families, IPv4 first (RFC 8305 4): if one of them is out of reach, not all tries go
+ * there. */
+static void gather(const struct lookup_of_name *l, struct egress_found *found)
 {
-	const uint32_t most_s = l->partly ? EGRESS_BAD_TTL_S : EGRESS_TTL_MAX_S;
+	found->count = 0;
+	for (unsigned i = 0; i < FAMILY_MAX; i++)
+		for (size_t k = 0; k < ARRAY_LEN(l->asked); k++)
+			if (i < l->asked[k].count)
+				found->list[found->count++] = l->asked[k].list[i];
+	check(found->count <= EGRESS_ADDRESSES_MAX);
+	found->outcome = found->count > 0 ? EGRESS_FOUND : l->partly ? EGRESS_FAILED : EGRESS_NOTHING;
+}
 
-	if (l->found.count == 0)
-		return EGRESS_BAD_TTL_S;
-	return l->ttl_s < EGRESS_TTL_MIN_S ? EGRESS_TTL_MIN_S : l->ttl_s < most_s ? l->ttl_s : most_s;
+static int64_t until_ns_of(const struct lookup_of_name *l, bool is_empty, int64_t now_ns)
+{
+	const int64_t least_ns = now_ns + EGRESS_TTL_MIN_S * NS_PER_SEC;
+	const bool is_bad = l->partly || l->open > 0 || is_empty;
+	const int64_t most_ns = now_ns + (is_bad ? EGRESS_BAD_TTL_S : EGRESS_TTL_MAX_S) * NS_PER_SEC;
+
+	if (is_empty)
+		return most_ns;
+	return l->until_ns < least_ns ? least_ns : l->until_ns < most_ns ? l->until_ns : most_ns;
+}
+
+/* Remembers what was found, and tells all who wait. Was there an address? */
+static bool use_found(struct lookup_of_name *l)
+{
+	struct egress_desk_state *d = l->desk;
+	const int64_t now_ns = clock_mono_ns();
+	struct egress_found found;
+	struct routed routed;
+
+	gather(l, &found);
+	egress_cache_put(&d->cache, l->name, l->family, &found, now_ns,
+			 until_ns_of(l, found.count == 0, now_ns));
+	drop_those_that_left(l);
+	if (!list_empty(&l->waiting))
+		find_routes(d, &routed, &found);
+	egress_route_close(&d->route_fd);
+	while (!list_empty(&l->waiting))
+		answer(d, take_waiting(l, l->waiting.next), &routed);
+	return found.count > 0;
+}
+
+/* The lookup goes on: what it finds in the end is remembered for those who ask later. */
+static void on_delay(struct ev_loop *loop, struct ev_timer *timer, int revents)
+{
+	struct lookup_of_name *l = container_of(timer, struct lookup_of_name, delay);
+
+	(void)loop;
+	(void)revents;
+	check(l->open > 0);
+	l->used_half = true;
+	(void)use_found(l); /* that of one family, which is not empty */
 }
 
 static void finish(struct lookup_of_name *l)
 {
-	struct egress_desk_state *d = l->desk;
-	const int64_t now_ns = clock_mono_ns();
-	struct routed routed;
-
-	l->found.outcome = l->found.count > 0 ? EGRESS_FOUND : l->partly ? EGRESS_FAILED : EGRESS_NOTHING;
-	d->failed += l->found.count == 0;
-	egress_cache_put(&d->cache, l->name, l->family, &l->found, now_ns,
-			 now_ns + (int64_t)seconds_of(l) * NS_PER_SEC);
-	drop_those_that_left(l);
-	if (!list_empty(&l->waiting))
-		find_routes(&routed, &l->found);
-	while (!list_empty(&l->waiting))
-		answer(d, take_waiting(l, l->waiting.next), &routed);
+	l->desk->failed += !use_found(l);
 	end_lookup(l);
 }
 
-/* IPv4 comes first, whichever answer does. Not by addr_to_brief(): it would make IPv4 of an IPv4-mapped
- * address, which is refused as what it is. */
-static void add_address(struct egress_found *found, const struct addr *a, unsigned at)
+/* Not by addr_to_brief(): it would make IPv4 of an IPv4-mapped address, which is refused as what it is. */
+static struct addr_brief brief_of(const struct addr *a)
 {
-	struct addr_brief *to = &found->list[at];
+	struct addr_brief to = {.family = a->sa.sa_family};
 
-	check(found->count < EGRESS_ADDRESSES_MAX);
-	memmove(to + 1, to, (found->count - at) * sizeof(*to));
-	*to = (struct addr_brief){.family = a->sa.sa_family};
-	if (to->family == AF_INET)
-		memcpy(to->ip, &a->in.sin_addr, sizeof(a->in.sin_addr));
+	if (to.family == AF_INET)
+		memcpy(to.ip, &a->in.sin_addr, sizeof(a->in.sin_addr));
 	else
-		memcpy(to->ip, &a->in6.sin6_addr, sizeof(a->in6.sin6_addr));
-	found->count++;
+		memcpy(to.ip, &a->in6.sin6_addr, sizeof(a->in6.sin6_addr));
+	return to;
 }
 
-static void add_addresses(struct egress_found *found, const struct dns_answer *a, enum dns_type type)
+static void take_addresses(struct asked *asked, const struct dns_answer *a)
 {
-	const unsigned first = type == DNS_A ? 0 : found->count;
+	struct lookup_of_name *l = asked->lookup;
+	const int64_t until_ns = clock_mono_ns() + (int64_t)a->ttl_s * NS_PER_SEC;
 
-	for (unsigned i = 0; i < a->addr_count && i < FAMILY_MAX; i++)
-		add_address(found, &a->addrs[i], first + i);
+	while (asked->count < a->addr_count && asked->count < FAMILY_MAX) {
+		asked->list[asked->count] = brief_of(&a->addrs[asked->count]);
+		asked->count++;
+	}
+	if (until_ns < l->until_ns)
+		l->until_ns = until_ns;
+	/* RFC 8305 3, for either family: IPv4 is preferred here, and may be the one that is late. */
+	if (l->open > 0)
+		ev_timer_start(l->desk->resolver->loop, &l->delay);
 }
 
 static void on_answer(struct dns_question *question, const struct dns_answer *a)
 {
-	struct lookup_of_name *l = container_of(question, struct asked, question)->lookup;
+	struct asked *asked = container_of(question, struct asked, question);
+	struct lookup_of_name *l = asked->lookup;
 
 	check(l->open > 0);
+	l->open--;
 	if (a->outcome == NAME_GOOD)
-		add_addresses(&l->found, a, question->type);
+		take_addresses(asked, a);
 	else if (a->outcome != NAME_NX)
 		l->partly = true;
-	if (a->outcome == NAME_GOOD && a->ttl_s < l->ttl_s)
-		l->ttl_s = a->ttl_s;
-	if (--l->open == 0)
+	if (l->open == 0)
 		finish(l);
 }
 
@@ -296,7 +324,8 @@ static struct lookup_of_name *begin_lookup(struct egress_desk_state *d, const st
 	memcpy(l->name, q->name, strlen(q->name) + 1);
 	l->family = q->family;
 	l->source = q->client;
-	l->ttl_s = UINT32_MAX;
+	ev_timer_init(&l->delay, on_delay, DELAY_S, 0.);
+	l->until_ns = INT64_MAX;
 	list_push_back(&d->lookups, &l->link);
 	d->lookup_count++;
 	d->looked_up++;
@@ -353,11 +382,15 @@ static void take(struct egress_desk_state *d, struct egress_question *q)
 
 	if (egress_cache_find(&d->cache, q->name, q->family, clock_mono_ns(), &found)) {
 		d->known++;
-		find_routes(&routed, &found);
+		find_routes(d, &routed, &found);
 		answer(d, q, &routed);
 		return;
 	}
 	l = find_lookup(d, q);
+	if (l != NULL && l->used_half) {
+		end_lookup(l); /* what it found is no longer remembered: all is asked again */
+		l = NULL;
+	}
 	if (l == NULL ? is_over_limit(d, &q->client) : !has_room(l)) {
 		d->over_limit++;
 		answer_without(q, EGRESS_TOO_MANY);
@@ -373,15 +406,16 @@ static void take(struct egress_desk_state *d, struct egress_question *q)
 	l->waiting_count++;
 }
 
-void egress_desk_heed(struct egress_desk_state *d)
+/* Those of a turn. False: there may be more. */
+static bool take_some(struct egress_desk_state *d)
 {
-	struct egress_question *q;
 	unsigned taken = 0, left = 0;
 
-	while (d != NULL && taken < TURN_MAX && left < TURN_LEFT_MAX) {
-		q = engine_egress_take(d->engine);
+	while (taken < TURN_MAX && left < TURN_LEFT_MAX) {
+		struct egress_question *q = engine_egress_take(d->engine);
+
 		if (q == NULL)
-			return;
+			return true;
 		if (nobody_waits(q)) {
 			answer_without(q, EGRESS_FAILED);
 			left++;
@@ -390,8 +424,16 @@ void egress_desk_heed(struct egress_desk_state *d)
 			taken++;
 		}
 	}
-	if (d != NULL)
-		d->engine->notify(d->engine->notify_arg); /* there may be more */
+	return false;
+}
+
+void egress_desk_heed(struct egress_desk_state *d)
+{
+	if (d == NULL)
+		return;
+	if (!take_some(d))
+		d->engine->notify(d->engine->notify_arg);
+	egress_route_close(&d->route_fd);
 }
 
 /* ---- life ---- */
@@ -404,6 +446,7 @@ struct egress_desk_state *egress_desk_new(struct resolver *r, struct engine *e)
 		return NULL;
 	d->resolver = r;
 	d->engine = e;
+	d->route_fd = -1;
 	list_init(&d->lookups);
 	egress_cache_init(&d->cache);
 	return d;

@@ -101,7 +101,7 @@ enum egress_route egress_route_by_bind(const struct addr_brief *a)
 	return err == 0 ? EGRESS_ROUTE_OWN : err == EADDRNOTAVAIL ? EGRESS_ROUTE_FAR : EGRESS_ROUTE_UNKNOWN;
 }
 
-enum egress_route egress_route_of(int *fd, const struct addr_brief *a)
+static enum egress_route route_of(int *fd, const struct addr_brief *a)
 {
 	enum egress_route route = EGRESS_ROUTE_UNKNOWN;
 
@@ -115,6 +115,16 @@ enum egress_route egress_route_of(int *fd, const struct addr_brief *a)
 	/* An answer that came late would be taken for that to the next question. */
 	if (route == EGRESS_ROUTE_UNKNOWN)
 		egress_route_close(fd);
+	return route;
+}
+
+enum egress_route egress_route_of(int *fd, const struct addr_brief *a)
+{
+	enum egress_route route = route_of(fd, a);
+	struct addr_brief inner;
+
+	if (route == EGRESS_ROUTE_FAR && egress_translated(a, &inner))
+		route = route_of(fd, &inner);
 	return route;
 }
 

@@ -10,8 +10,9 @@
 
 #include "weir/net/egress.h"
 
-/* EGRESS_ROUTE_UNKNOWN when the kernel cannot be asked: no descriptor is left, for example. `*fd` is the
- * socket to ask by, or -1, and is opened when needed; close it with egress_route_close(). */
+/* Of NAT64, the address of this machine may be the one within. EGRESS_ROUTE_UNKNOWN when the kernel cannot be
+ * asked: no descriptor is left, for example. `*fd` is the socket to ask by, or -1, and is opened when needed;
+ * close it with egress_route_close(). */
 enum egress_route egress_route_of(int *fd, const struct addr_brief *a);
 void egress_route_close(int *fd);
 /* The same without AF_NETLINK: less exact, never too lenient. */

@@ -179,6 +179,11 @@ int setting_parse_ports(const struct setting *s, void *field);
 /* One network, reported at `at` if it is not one; likewise one name of setting_sniff.c. */
 int setting_network(const struct setting *s, struct at at, const char *text, struct net_prefix *prefix);
 int setting_name(const struct setting *s, struct at at, const char *text, struct host_pattern *pattern);
+/* Adds such a part of a line, which may also be "@FILE". */
+int setting_add_network(const struct setting *s, const struct word *part, struct config_networks *n);
+int setting_add_name(const struct setting *s, const struct word *part, struct config_names *names);
+/* Maximum bytes of a list of names, with what separates them, so that -T can print it on one line. */
+#define SETTING_NAMES_BYTES_MAX 2048
 /* Files of networks and names, in setting_list.c. */
 /* Adds the list that the word "@FILE" names. */
 int setting_add_list(const struct setting *s, const struct word *w, enum list_kind kind,

@@ -106,11 +106,13 @@ int setting_network(const struct setting *s, struct at at, const char *text, str
 	return -EINVAL;
 }
 
-static int add_network(const struct setting *s, struct at at, const char *text, struct config_networks *n)
+int setting_add_network(const struct setting *s, const struct word *part, struct config_networks *n)
 {
 	struct net_prefix prefix;
 
-	if (setting_network(s, at, text, &prefix) != 0)
+	if (part->text[0] == '@')
+		return setting_add_list(s, part, LIST_NETWORKS, &n->files, &n->file_count);
+	if (setting_network(s, part->at, part->text, &prefix) != 0)
 		return -EINVAL;
 	n->list = arena_grow(s->diag->arena, n->list, n->count, sizeof(prefix));
 	n->list[n->count++] = prefix;
@@ -124,13 +126,9 @@ static int add_word(const struct setting *s, const struct word *w, struct config
 
 	for (size_t at = 0; at < w->len;) {
 		struct word part = word_part(s->diag, w, at, strcspn(w->text + at, ","));
-		int err;
 
-		if (part.text[0] == '@')
-			err = setting_add_list(s, &part, LIST_NETWORKS, &n->files, &n->file_count);
-		else
-			err = add_network(s, part.at, part.text, n);
-		result = err ? err : result;
+		if (setting_add_network(s, &part, n) != 0)
+			result = -EINVAL;
 		at += part.len + 1;
 	}
 	return result;

@@ -13,9 +13,7 @@
 #include "weir/net/netset.h"
 #include "setting.h"
 
-/* Maximum bytes of the names in a line. */
-#define NAMES_BYTES_MAX 2048
-#define NETWORKS_MAX	64
+#define NETWORKS_MAX 64
 
 /* Calls `add` for each part of all words, which blanks or commas separate. */
 static int each_part(const struct setting *s,
@@ -42,27 +40,18 @@ static int each_part(const struct setting *s,
 static int add_name(const struct setting *s, const struct word *part, void *field)
 {
 	struct config_names *names = field;
-	char text[HOST_PATTERN_TEXT_MAX];
-	struct host_pattern pattern;
 
 	if (strcmp(part->text, "*") == 0) {
 		names->any = true;
 		return 0;
 	}
-	if (part->text[0] == '@')
-		return setting_add_list(s, part, LIST_NAMES, &names->files, &names->file_count);
 	if (strcmp(part->text, "any") == 0 || strcmp(part->text, "none") == 0) {
 		diag_error(s->diag, DIAG_BAD_VALUE, part->at,
 			   "'%s' is not a name that clients can be sent to", part->text);
 		diag_hint(s->diag, "list the names, or write * for any name");
 		return -EINVAL;
 	}
-	if (setting_name(s, part->at, part->text, &pattern) != 0)
-		return -EINVAL;
-	(void)host_pattern_format(&pattern, text);
-	names->list = arena_grow(s->diag->arena, names->list, names->count, sizeof(*names->list));
-	names->list[names->count++].text = arena_strndup(s->diag->arena, text, strlen(text));
-	return 0;
+	return setting_add_name(s, part, names);
 }
 
 int setting_parse_egress_names(const struct setting *s, void *field)
@@ -73,9 +62,9 @@ int setting_parse_egress_names(const struct setting *s, void *field)
 	*names = (struct config_names){0};
 	for (size_t i = 0; i < s->words.count; i++)
 		bytes += s->words.list[i].len + 1;
-	if (bytes > NAMES_BYTES_MAX) {
+	if (bytes > SETTING_NAMES_BYTES_MAX) {
 		diag_error(s->diag, DIAG_TOO_LONG, s->words.list[0].at, "a list of '%s' has at most %d bytes",
-			   s->option->key, NAMES_BYTES_MAX);
+			   s->option->key, SETTING_NAMES_BYTES_MAX);
 		diag_hint(s->diag, "write them into a file, one per line, and %s = @FILE", s->option->key);
 		return -EINVAL;
 	}
@@ -123,16 +112,7 @@ bool setting_egress_names_are_set(const void *field)
 
 static int add_network(const struct setting *s, const struct word *part, void *field)
 {
-	struct config_networks *n = field;
-	struct net_prefix prefix;
-
-	if (part->text[0] == '@')
-		return setting_add_list(s, part, LIST_NETWORKS, &n->files, &n->file_count);
-	if (setting_network(s, part->at, part->text, &prefix) != 0)
-		return -EINVAL;
-	n->list = arena_grow(s->diag->arena, n->list, n->count, sizeof(prefix));
-	n->list[n->count++] = prefix;
-	return 0;
+	return setting_add_network(s, part, field);
 }
 
 int setting_parse_egress_networks(const struct setting *s, void *field)

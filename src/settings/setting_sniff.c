@@ -12,9 +12,6 @@
 #include "weir/net/host_pattern.h"
 #include "setting.h"
 
-/* Maximum bytes of the list, commas included, so that -T can print it on one line. */
-#define NAMES_BYTES_MAX 2048
-
 static const char *const kind_words[] = {
 	[CONFIG_SNIFF_OFF] = "off",
 	[CONFIG_SNIFF_TLS] = "tls",
@@ -77,10 +74,10 @@ static struct config_text_item *add_item(const struct setting *s, struct config_
 
 static int validate_length(const struct setting *s, const struct word *w)
 {
-	if (w->len <= NAMES_BYTES_MAX)
+	if (w->len <= SETTING_NAMES_BYTES_MAX)
 		return 0;
 	diag_error(s->diag, DIAG_TOO_LONG, w->at, "a list of '%s' has at most %d bytes", s->option->key,
-		   NAMES_BYTES_MAX);
+		   SETTING_NAMES_BYTES_MAX);
 	diag_hint(s->diag, "%s", s->option->type == OPT_NAMES ?
 		  "write them into a file, one per line, and sni=@FILE" :
 		  "write another use-backend line for the rest");
@@ -120,11 +117,22 @@ int setting_name(const struct setting *s, struct at at, const char *text, struct
 	return -EINVAL;
 }
 
+int setting_add_name(const struct setting *s, const struct word *part, struct config_names *names)
+{
+	char text[HOST_PATTERN_TEXT_MAX];
+	struct host_pattern pattern;
+
+	if (part->text[0] == '@')
+		return setting_add_list(s, part, LIST_NAMES, &names->files, &names->file_count);
+	if (setting_name(s, part->at, part->text, &pattern) != 0)
+		return -EINVAL;
+	names->list = add_item(s, names->list, &names->count, host_pattern_format(&pattern, text));
+	return 0;
+}
+
 static int add_name(const struct setting *s, const struct word *part, void *field)
 {
 	struct config_names *names = field;
-	char text[HOST_PATTERN_TEXT_MAX];
-	struct host_pattern pattern;
 
 	if (strcmp(part->text, "any") == 0) {
 		names->any = true;
@@ -134,12 +142,7 @@ static int add_name(const struct setting *s, const struct word *part, void *fiel
 		names->none = true;
 		return 0;
 	}
-	if (part->text[0] == '@')
-		return setting_add_list(s, part, LIST_NAMES, &names->files, &names->file_count);
-	if (setting_name(s, part->at, part->text, &pattern) != 0)
-		return -EINVAL;
-	names->list = add_item(s, names->list, &names->count, host_pattern_format(&pattern, text));
-	return 0;
+	return setting_add_name(s, part, names);
 }
 
 int setting_parse_names(const struct setting *s, void *field)
@@ -234,7 +237,7 @@ static void print_sni(const struct config_names *names, FILE *out)
 /* A protocol may have quotes in its name. */
 static void print_alpn(const struct config_route *r, FILE *out)
 {
-	char list[NAMES_BYTES_MAX + 1];
+	char list[SETTING_NAMES_BYTES_MAX + 1];
 	size_t len = 0;
 
 	for (size_t i = 0; i < r->alpn_count; i++) {

@@ -6,7 +6,6 @@
  * The client chooses such a server, so nothing that weighs, checks or remembers servers has a meaning for it.
  * Main thread.
  */
-#include "weir/base/check.h"
 #include "build.h"
 
 static const struct config_server *find_sni(const struct proxy *p, size_t *at)
@@ -30,10 +29,9 @@ static bool is_egress(const struct proxy *p)
 /* The section's own line of this option; else, as for what [defaults] set, `at`. */
 static struct at line_at(const struct proxy *p, const char *key, struct at at)
 {
-	const struct option *o = option_find(p->section->kind, key).option;
+	const struct entry *line = build_line_of(p, key);
 
-	check(o != NULL);
-	return p->from[o - options] != NULL ? p->from[o - options]->key_at : at;
+	return line != NULL ? line->key_at : at;
 }
 
 static void refuse(struct build *b, struct at at, const char *what, const char *why)
@@ -152,12 +150,11 @@ static void validate_fronts(struct build *b, const struct proxy *p)
 
 static void warn_without(struct build *b, const struct proxy *p, const char *key)
 {
-	const struct option *o = option_find(p->section->kind, key).option;
+	const struct entry *line = build_line_of(p, key);
 
-	check(o != NULL);
-	if (p->from[o - options] == NULL || (p->section->bad & SECTION_BAD_SERVER) != 0)
+	if (line == NULL || (p->section->bad & SECTION_BAD_SERVER) != 0)
 		return;
-	diag_warning(b->diag, DIAG_NO_EFFECT, p->from[o - options]->key_at,
+	diag_warning(b->diag, DIAG_NO_EFFECT, line->key_at,
 		     "'%s' has no effect: no server is where clients ask to go", key);
 	diag_hint(b->diag, "write for example: server any = sni@443");
 }

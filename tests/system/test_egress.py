@@ -15,6 +15,7 @@ import pytest
 
 from harness import built, trace
 from harness.hello import hello
+from harness.manager import passing
 from harness.name_server import A, REFUSED, SERVFAIL, Answer, NameServer
 from harness.port_service import PortService, free_run
 from harness.timing import PATIENCE, wait_until
@@ -135,6 +136,24 @@ def test_ipv6_and_the_client_s_port_work_as_well(weir, names, closing):
     daemon.wait_session_line(reason="normal", server_address=f"[::1]:{first}")
     explained = daemon.ask("show servers state out")
     assert "any" in explained
+
+
+def test_a_client_without_a_port_is_refused_with_the_reason_in_the_log(weir, names, closing, folder):
+    """A Unix socket that was passed: `-c` cannot know."""
+    where = os.path.join(folder, "clients")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(where)
+        listening.listen()
+        daemon = weir(config(names, "*").replace("bind = 127.0.0.1:0", "bind = fd@u"),
+                      **passing("u", listening))
+    with socket.socket(socket.AF_UNIX) as client:
+        client.settimeout(PATIENCE)
+        client.connect(where)
+        client.sendall(hello(NAME))
+        assert client.recv(1) == b""
+    daemon.wait_session_line(reason="no_socket")
+    assert "server out/any has the client's port (sni@*), and clients of" in daemon.log()
+    assert not names.questions
 
 
 def test_only_names_of_the_list_may_be_asked_for(weir, names, port, service, folder):
@@ -319,6 +338,47 @@ def test_a_name_that_is_bound_to_another_address_meanwhile_is_judged_anew(weir, 
     refused(daemon, "egress_address", count=2)
 
 
+@pytest.mark.parametrize("late", ["A", "AAAA"])
+def test_addresses_of_one_family_are_used_when_those_of_the_other_are_late(weir, names, port, closing, late):
+    """RFC 8305 3. What arrives late is for those who ask later."""
+    half = {"A": SERVER, "AAAA": "::1"}
+    for text in half.values():
+        closing.append(PortService((port,), text))
+    there = half["AAAA" if late == "A" else "A"]
+    names.set(NAME, there, ttl=60)
+    names.set((NAME, late), half[late], ttl=60, delay=0.7)
+    daemon = weir(config(names, port, back=f"allow-to = {SERVER} ::1\n"))
+    begin = time.monotonic()
+    for _ in range(3):
+        served(daemon, port)
+    assert time.monotonic() - begin < 0.6, "late addresses were waited for"
+    shown = f"[{there}]:{port}" if ":" in there else f"{there}:{port}"
+    daemon.wait_session_line(count=3, reason="normal", server_address=shown)
+    assert names.count(NAME) == 2, names.questions
+    lookups(daemon, 0)
+    if late == "A":     # IPv4 is tried first
+        served(daemon, port)
+        daemon.wait_session_line(server_address=f"{SERVER}:{port}")
+    assert metric(daemon, "egress_failed") == 0
+
+
+def test_a_family_that_is_never_answered_for_delays_nobody(weir, names, port, service):
+    names.set(NAME, SERVER, ttl=1)
+    names.set((NAME, "AAAA"), silent=True)
+    daemon = weir(config(names, port))
+    begin, longest, count = time.monotonic(), 0, 0
+    while time.monotonic() - begin < 4:     # the answer ends while its lookup goes on
+        before = time.monotonic()
+        served(daemon, port)
+        longest = max(longest, time.monotonic() - before)
+        count += 1
+        time.sleep(0.05)
+    assert longest < 0.9, longest
+    assert service.count == count
+    assert names.count(NAME, "A") >= 3, names.questions
+    assert metric(daemon, "egress_lookups") <= 1
+
+
 def test_the_next_judged_address_is_tried_when_one_refuses(weir, names, port, service):
     names.set(NAME, "127.0.0.3", "10.0.0.1", "127.0.0.4", SERVER, ttl=60)
     daemon = weir(config(names, port, back="allow-to = 127.0.0.2/31 127.0.0.4\n"))
@@ -328,6 +388,58 @@ def test_the_next_judged_address_is_tried_when_one_refuses(weir, names, port, se
     names.set("dead.example.com", "127.0.0.3", "127.0.0.4", "127.0.0.3", "127.0.0.4", ttl=60)
     refused(daemon, "connect_refused", "dead.example.com")
     assert daemon.info()["server.out/any"].startswith("up"), daemon.info()["server.out/any"]
+
+
+def test_addresses_of_both_families_take_turns(weir, names, port, closing):
+    """RFC 8305 4: more dead addresses of one family than retries do not hide the other one."""
+    closing.append(PortService((port,), "::1"))
+    names.set(NAME, "127.0.0.3", "127.0.0.4", "127.0.0.5", "::1", ttl=60)
+    text = config(names, port, back="allow-to = 127.0.0.0/28 ::1\n")
+    daemon = weir(text.replace("retries = 2", "retries = 1"))
+    served(daemon, port)
+    assert daemon.wait_session_line(reason="normal")["tries"] == "2"
+
+
+FAR = {4: [f"11.22.33.{i}" for i in range(1, 9)], 6: [f"2606:4700::{i}" for i in range(1, 9)]}
+
+
+@pytest.mark.parametrize("missing, without", [(4, "route"), (6, "route"), (6, "family")])
+def test_a_family_that_this_machine_lacks_uses_up_no_retries(network, weir, closing, missing, without):
+    names, port = NameServer(network), 443
+    closing.append(names)
+    mine = "::1" if missing == 4 else SERVER
+    made = network.call(lambda: PortService((port,), mine))
+    closing.append(made)
+    # Of those of its own family, the second is the one that answers.
+    dead = "2606:4700::99" if missing == 4 else "127.0.0.3"
+    if missing == 4:
+        network.run("ip", "-6", "route", "add", "unreachable", dead)
+    names.set(NAME, *FAR[missing], dead, mine, ttl=60)
+    if without == "family":
+        network.sysctl("ipv6.conf.all.disable_ipv6", 1)
+    text = config(names, port, back=f"allow-to = {mine} 127.0.0.3\n").replace("retries = 2", "retries = 1")
+    daemon = weir(text, wrapper=network.wrapper)
+    client = Client(daemon, make=lambda: network.call(socket.socket))
+    assert client.ask() == b"%d " % port + client.sent
+    assert daemon.wait_session_line(reason="normal")["server_address"].strip("[").startswith(mine)
+    failed = [line for line in daemon.log().splitlines() if "server out/any" in line]
+    assert len(failed) == 1 and dead in failed[0], failed
+    # Where nothing else is left, it counts, and is reported.
+    names.set("far.example.com", *FAR[missing], ttl=60)
+    client = Client(daemon, "far.example.com", make=lambda: network.call(socket.socket))
+    assert client.ask() == b""
+    wait_until(lambda: len(daemon.session_lines()) == 2, "the second session ends")
+    assert any(FAR[missing][-1] in line for line in daemon.log().splitlines() if "server out/any" in line)
+
+
+def test_of_each_family_eight_addresses_are_used(weir, names, port, service):
+    """The ninth, which would answer, is left out: what follows is the first one of the next answer."""
+    names.set(NAME, *(f"127.0.0.{i}" for i in range(3, 11)), SERVER, ttl=60)
+    text = config(names, port, back="allow-to = 127.0.0.0/28\ntimeout-connect = 200ms\n")
+    daemon = weir(text.replace("retries = 2", "retries = 8"))
+    assert refused(daemon, "connect_refused")["tries"] == "9"
+    assert metric(daemon, "egress_questions") == 2
+    assert service.count == 0
 
 
 def test_a_single_address_is_tried_again_and_judged_again(weir, names, port):
@@ -456,6 +568,32 @@ def test_clients_that_ask_and_leave_take_the_place_of_nobody(weir, names, port, 
     names.set(NAME, SERVER, ttl=60)     # for the next try of the lookup
     assert last.ask() == b"%d " % port + last.sent
     assert metric(daemon, "egress_over_limit") == 0
+    assert service.count == 1
+
+
+def test_one_lookup_has_1024_clients_that_wait(weir, names, port, service, closing, descriptors):
+    """Not counting those that have left. Two silent name servers are asked for 4 s."""
+    descriptors(4096)
+    other = NameServer()
+    closing.append(other)
+    for server in (names, other):
+        server.set(NAME, silent=True)
+    daemon = weir(config(names, port).replace(names.address, f"{names.address} {other.address}"))
+    held = [Client(daemon, source=f"127.0.2.{1 + i // 512}") for i in range(1024)]
+    wait_until(lambda: metric(daemon, "egress_questions") == 1024, "all wait")
+    refused(daemon, "egress_questions", source="127.0.2.9")
+    held.pop().reset()
+    daemon.wait_session_line(reason="client_gone")
+    last = Client(daemon, source="127.0.2.9")   # in the place of the one that has left
+    wait_until(lambda: metric(daemon, "egress_questions") == 1026, "it asks")
+    assert metric(daemon, "egress_over_limit") == 1
+    for client in held:
+        client.reset()
+    for server in (names, other):
+        server.set(NAME, SERVER, ttl=60)        # for the next try of the lookup
+    assert last.ask() == b"%d " % port + last.sent
+    assert metric(daemon, "egress_over_limit") == 1
+    assert metric(daemon, "egress_looked_up") == 1
     assert service.count == 1
 
 

@@ -5,7 +5,8 @@
  *
  * By DNS alone, as absolute names: no hosts file, no search domain. What an answer says is remembered for its
  * TTL, from EGRESS_TTL_MIN_S to EGRESS_TTL_MAX_S, and that there is none for EGRESS_BAD_TTL_S; so
- * is, at most, an answer that lacks what one of its two questions asked for. At most
+ * is, at most, an answer that lacks what one of its two questions asked for. Addresses of one family wait
+ * 50 ms for those of the other; if these come later, they are for those who ask later. At most
  * EGRESS_QUERIES_MAX names are looked up at a time, and EGRESS_SOURCE_MAX that one source asked for first (an
  * IPv4 address, or the /64 of an IPv6 one). A lookup goes on when its clients have left: it has its place in
  * these limits until it ends, so that leaving early buys nobody more. At most EGRESS_WAITING_MAX clients wait

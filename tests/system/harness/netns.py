@@ -64,6 +64,11 @@ class Netns:
         path = "/proc/sys/net/" + name.replace(".", "/")
         self.run("sh", "-c", 'printf %s "$1" >"$0"', path, str(value))
 
+    def add_ipv6(self, *hosts):
+        """Gives the loopback device these addresses, for use at once."""
+        for host in hosts:
+            self.run("ip", "-6", "address", "add", f"{host}/128", "dev", "lo", "nodad")
+
     def drop(self, port):
         """Drops every packet to or from `port` from now on."""
         self.run("nft", f"add rule inet t in tcp dport {port} drop; "

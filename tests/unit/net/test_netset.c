@@ -2,7 +2,6 @@
  *
  * test_netset.c - networks read, refused and printed; sets of them against a slow reference.
  */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "text_address.h"
 #include "weir/net/netset.h"
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
@@ -120,17 +120,6 @@ static void each_bad_form_is_refused_with_a_hint(void **state)
 
 /* ---- sets ---- */
 
-static struct addr_brief address(const char *text)
-{
-	struct addr_brief a = {.family = AF_INET};
-
-	if (inet_pton(AF_INET, text, a.ip) == 1)
-		return a;
-	a.family = AF_INET6;
-	assert_int_equal(inet_pton(AF_INET6, text, a.ip), 1);
-	return a;
-}
-
 static struct netset *set_of(const char *const *texts, size_t count)
 {
 	struct net_prefix *p = calloc(count + 1, sizeof(*p));
@@ -148,7 +137,7 @@ static struct netset *set_of(const char *const *texts, size_t count)
 
 static bool has(const struct netset *set, const char *text)
 {
-	const struct addr_brief a = address(text);
+	const struct addr_brief a = text_address(text);
 
 	return netset_has(set, &a);
 }

@@ -16,22 +16,12 @@
 
 #include <cmocka.h>
 
+#include "text_address.h"
 #include "weir/net/source_table.h"
-
-static struct addr_brief address(const char *text)
-{
-	struct addr_brief a = {.family = AF_INET, .port = 4711};
-
-	if (inet_pton(AF_INET, text, a.ip) == 1)
-		return a;
-	a.family = AF_INET6;
-	assert_int_equal(inet_pton(AF_INET6, text, a.ip), 1);
-	return a;
-}
 
 static struct source_entry *enter(struct source_table *t, const char *text, unsigned limit)
 {
-	const struct addr_brief a = address(text);
+	const struct addr_brief a = text_address(text);
 	struct source_entry *e = NULL;
 	const int err = source_table_enter(t, &a, limit, 0, &e);
 
@@ -48,7 +38,7 @@ static void so_many_of_one_source_enter_and_not_one_more(void **state)
 {
 	struct source_table *t = source_table_new();
 	struct source_entry *e[3];
-	const struct addr_brief a = address("192.0.2.1");
+	const struct addr_brief a = text_address("192.0.2.1");
 
 	(void)state;
 	assert_non_null(t);
@@ -171,7 +161,7 @@ static void wake(void *arg)
 static void the_place_of_the_next_who_leaves_is_the_waiters(void **state)
 {
 	struct source_table *t = source_table_new();
-	const struct addr_brief a = address("192.0.2.1");
+	const struct addr_brief a = text_address("192.0.2.1");
 	atomic_int woken = 0;
 	struct source_waiter w = {.worker = 3, .wake = wake, .wake_arg = &woken};
 	struct source_waiter second = w;
@@ -205,7 +195,7 @@ static void the_place_of_the_next_who_leaves_is_the_waiters(void **state)
 static void so_many_may_wait_and_are_served_in_turn(void **state)
 {
 	struct source_table *t = source_table_new();
-	const struct addr_brief a = address("2001:db8::1");
+	const struct addr_brief a = text_address("2001:db8::1");
 	atomic_int woken = 0;
 	struct source_waiter w[4];
 	struct source_entry *e[3];
@@ -244,7 +234,7 @@ static void so_many_may_wait_and_are_served_in_turn(void **state)
 static void who_waited_in_vain_keeps_others_from_waiting_for_a_while(void **state)
 {
 	struct source_table *t = source_table_new();
-	const struct addr_brief a = address("192.0.2.1");
+	const struct addr_brief a = text_address("192.0.2.1");
 	atomic_int woken = 0;
 	struct source_waiter w = {.wake = wake, .wake_arg = &woken};
 	struct source_entry *e = enter(t, "192.0.2.1", 1);

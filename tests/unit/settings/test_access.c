@@ -2,11 +2,11 @@
  *
  * test_access.c - lists of networks: from lines and from files, and what is wrong with them.
  */
-#include <arpa/inet.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../net/text_address.h"
 #include "same_config.h"
 #include "weir/net/host_set.h"
 #include "weir/net/list_file.h"
@@ -59,17 +59,9 @@ static struct loaded load_folder(const struct folder *f, const char *line, const
 	return load_input(&input);
 }
 
-static struct addr_brief address(const char *text)
-{
-	struct addr_brief a = {.family = strchr(text, ':') != NULL ? AF_INET6 : AF_INET};
-
-	assert_int_equal(inet_pton(a.family, text, a.ip), 1);
-	return a;
-}
-
 static bool has(const struct netset *set, const char *text)
 {
-	struct addr_brief a = address(text);
+	struct addr_brief a = text_address(text);
 
 	return netset_has(set, &a);
 }
