@@ -40,7 +40,7 @@ static struct sticky_key key_of(uint64_t n)
 							       (uint8_t)(n >> 8), (uint8_t)n}};
 	struct sticky_key k;
 
-	if (!sticky_key_of(&a, &k))
+	if (!sticky_key_of(STICKY_CLIENTS, &a, &k))
 		abort();
 	return k;
 }
@@ -91,8 +91,8 @@ static void run(struct sticky_table *t, uint32_t entries, enum kind kind, unsign
 		found += jobs[i].found;
 	}
 	printf("%-8s %8" PRIu32 " entries %8.1f MB %2u threads %9" PRIu64 " of %u found %8.1f ns each\n",
-	       kind_names[kind], entries, (double)sticky_table_bytes(entries) / 1e6, threads, found,
-	       threads * LOOKUPS, (double)(clock_mono_ns() - begin) / LOOKUPS);
+	       kind_names[kind], entries, (double)sticky_table_bytes(STICKY_CLIENTS, entries) / 1e6, threads,
+	       found, threads * LOOKUPS, (double)(clock_mono_ns() - begin) / LOOKUPS);
 }
 
 /* ---- moves ---- */
@@ -136,7 +136,7 @@ static void *watch(void *arg)
 
 static struct sticky_table *full_table(uint32_t size)
 {
-	struct sticky_table *t = sticky_table_new(size);
+	struct sticky_table *t = sticky_table_new(STICKY_CLIENTS, size);
 
 	if (t == NULL)
 		abort();
@@ -152,7 +152,7 @@ static struct sticky_table *full_table(uint32_t size)
 static void move(uint32_t size)
 {
 	struct watch w = {.table = full_table(MOVED)};
-	struct sticky_table *to = size > 0 ? sticky_table_new(size) : NULL;
+	struct sticky_table *to = size > 0 ? sticky_table_new(STICKY_CLIENTS, size) : NULL;
 	const int64_t begin = clock_mono_ns();
 	int64_t took;
 	pthread_t id;
@@ -160,9 +160,11 @@ static void move(uint32_t size)
 	if ((size > 0 && to == NULL) || pthread_create(&id, NULL, watch, &w) != 0)
 		abort();
 	if (to != NULL)
-		sticky_table_move(w.table, to);
+		sticky_table_begin_move(w.table, to);
 	else
 		(void)usleep(500000);
+	while (sticky_table_step_move(w.table))
+		continue;
 	took = clock_mono_ns() - begin;
 	atomic_store(&w.ends, true);
 	(void)pthread_join(id, NULL); /* it cannot fail */

@@ -15,9 +15,9 @@
 #include "weir/base/clock.h"
 #include "weir/entry/rules.h"
 #include "weir/net/netset.h"
-#include "admin_client_word.h"
 #include "admin_steps.h"
 #include "explain_server.h"
+#include "explain_words.h"
 #include "hello_words.h"
 #include "source_steps.h"
 
@@ -31,6 +31,7 @@ struct walker {
 	const struct endpoint *ep; /* NULL = the frontend has none */
 	const struct config_frontend *rules; /* of the settings in effect */
 	struct addr_brief client;
+	struct addr_brief to; /* the address that it connects to; family 0 = not given */
 	uint16_t port; /* that it connects to; 0 = none */
 	bool port_given;
 	struct hello_words hello;
@@ -94,6 +95,10 @@ static bool explain_listener(const struct walker *w)
 	}
 	if (is_other_port(w)) {
 		end(w, "refused", "%s listens at %s, not at port %u", w->rules->name, text, w->port);
+		return false;
+	}
+	if (!explain_has_address(w->ep, &w->to)) {
+		end(w, "refused", "%s listens at %s, not at the address in 'dst'", w->rules->name, text);
 		return false;
 	}
 	steps_add(w->c, "listener", "%s listens at %s", w->rules->name, text);
@@ -321,7 +326,7 @@ static const char *why_none(const struct backend *b)
 /* A client goes past backends without servers that have a fallback. */
 static void explain_fallbacks(struct walker *w)
 {
-	const bool keeps = preview_stuck(w->backend, &w->client) != NULL;
+	const bool keeps = preview_stuck(w->backend, &w->client, &w->to) != NULL;
 	const struct backend *to = keeps ? w->backend : backend_serving(w->backend);
 
 	for (unsigned n = 0; w->backend != to && n < CONFIG_FALLBACK_MAX; n++) {
@@ -337,14 +342,13 @@ static void explain_fallbacks(struct walker *w)
 static void explain_backend(const struct walker *w)
 {
 	const struct backend *b = w->backend;
-	struct preview p = preview_of(b, &w->client), next = p;
+	struct preview p = preview_of(b, &w->client, &w->to), next = p;
 	char algorithm[OPTION_WORD_MAX];
 
 	steps_add(w->c, "backend", "%s, balance = %s, servers: %zu, clients queued: %d", b->config->name,
 		  admin_algorithm(b, algorithm), b->server_count,
 		  atomic_load_explicit(&b->queue.waiting, memory_order_relaxed));
-	if (p.stuck != NULL)
-		steps_add(w->c, "sticky", "the client keeps %s", p.stuck->config->name);
+	explain_sticky(w->c, &p, &w->to);
 	for (size_t i = 0; i < b->server_count; i++)
 		explain_server(w->c, b->servers[i], preview_next(&next, b->servers[i]));
 	end_with(w, &p);
@@ -354,6 +358,7 @@ static void explain(struct walker *w)
 {
 	steps_begin(w->c);
 	if (explain_listener(w)) {
+		w->to = explain_destination(w->ep, &w->to);
 		explain_room(w);
 		explain_header(w);
 		if (explain_rules(w) && explain_source(w) && explain_hello(w) && explain_routes(w)) {
@@ -415,30 +420,6 @@ static void choose_endpoint(struct walker *w)
 	}
 }
 
-static bool read_port(struct walker *w, const char *value)
-{
-	unsigned port;
-
-	if (!admin_read_number(value, UINT16_MAX, &port) || port == 0) {
-		admin_refuse(w->c, NULL, "'port' must be a number from 1 to 65535");
-		return false;
-	}
-	w->port = (uint16_t)port;
-	w->port_given = true;
-	return true;
-}
-
-static bool read_client(struct walker *w, const char *value)
-{
-	const char *why = "";
-
-	if (admin_read_client(value, &w->client, &why) == 0)
-		return true;
-	admin_refuse(w->c, NULL, "'client' is not an address: %s; write client=192.0.2.7 or client=unix",
-		     why);
-	return false;
-}
-
 /* False if the word was refused. */
 static bool read_word(struct walker *w, const char *word, const char **listener, const char **client)
 {
@@ -450,10 +431,14 @@ static bool read_word(struct walker *w, const char *word, const char **listener,
 	}
 	if (strncmp(word, "client=", 7) == 0) {
 		*client = word + 7;
-		return read_client(w, *client);
+		return explain_read_client(w->c, *client, &w->client);
 	}
-	if (strncmp(word, "port=", 5) == 0)
-		return read_port(w, word + 5);
+	if (strncmp(word, "dst=", 4) == 0)
+		return explain_read_destination(w->c, word + 4, &w->to);
+	if (strncmp(word, "port=", 5) == 0) {
+		w->port_given = true;
+		return explain_read_port(w->c, word + 5, &w->port);
+	}
 	if (strncmp(word, "sni=", 4) == 0)
 		return hello_words_read_name(&w->hello, w->c, word + 4);
 	if (strncmp(word, "alpn=", 5) == 0) {
@@ -463,7 +448,8 @@ static bool read_word(struct walker *w, const char *word, const char **listener,
 	if (strncmp(word, "proto=", 6) == 0)
 		return hello_words_read_proto(&w->hello, w->c, word + 6);
 	log_escape(word, strlen(word), shown, sizeof(shown));
-	admin_refuse(w->c, NULL, "'%s' is none of listener=, client=, port=, sni=, alpn=, proto=", shown);
+	admin_refuse(w->c, NULL, "'%s' is none of listener=, client=, dst=, port=, sni=, alpn=, proto=",
+		     shown);
 	return false;
 }
 

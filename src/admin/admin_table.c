@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * admin_table.c - which client has which server: show table, clear table, in HAProxy's syntax.
+ * admin_table.c - which client, or which address that clients connect to, has which server: show table,
+ * clear table, in HAProxy's syntax.
  *
  * A backend with `sticky` has one table, which has its name. Expired entries are removed before they are
  * shown. Main thread.
@@ -27,14 +28,21 @@
 
 /* ---- one entry ---- */
 
+static bool is_of_clients(const struct backend *b)
+{
+	return sticky_table_keys(b->sticky) == STICKY_CLIENTS;
+}
+
 /* "10.0.0.1" or "2001:db8:0:1::/64". */
-static const char *key_text(const struct sticky_key *k, char buf[static KEY_MAX])
+static const char *key_text(const struct backend *b, const struct sticky_key *k,
+			    char buf[static KEY_MAX])
 {
 	const struct addr_brief a = sticky_key_addr(k);
 	char text[INET6_ADDRSTRLEN];
 
 	check(inet_ntop(a.family, a.ip, text, sizeof(text)) != NULL);
-	(void)snprintf(buf, KEY_MAX, "%s%s", text, a.family == AF_INET6 ? "/64" : ""); /* fits */
+	(void)snprintf(buf, KEY_MAX, "%s%s", text,
+		       a.family == AF_INET6 && is_of_clients(b) ? "/64" : ""); /* fits */
 	return buf;
 }
 
@@ -50,7 +58,7 @@ static void show_row(const struct admin_call *c, const struct backend *b, const 
 	const struct server *s = sticky_server(backend_roster(b), row->server);
 	char key[KEY_MAX];
 
-	(void)key_text(&row->key, key);
+	(void)key_text(b, &row->key, key);
 	if (c->json == NULL) {
 		text_printf(c->out, "0x%08" PRIx32 ": key=%s use=0 exp=%" PRIu64
 			    " shard=%u server_id=%u server_name=%s\n", row->number, key, left_ms(row),
@@ -108,6 +116,7 @@ static void begin_table(const struct admin_call *c, const struct backend *b, uin
 	json_object(c->json, NULL);
 	json_string(c->json, "table", b->config->name);
 	json_string(c->json, "type", "ip");
+	json_string(c->json, "sticky", is_of_clients(b) ? "src" : "dst");
 	json_unsigned(c->json, "size", size);
 	json_unsigned(c->json, "used", used);
 }
@@ -143,13 +152,14 @@ static struct backend *find_table(const struct admin_call *c)
 
 	if (b == NULL || b->sticky != NULL)
 		return b;
-	admin_refuse(c, "No such table", "backend '%s' has no table; with 'sticky = src' it has one",
+	admin_refuse(c, "No such table", "backend '%s' has no table; with 'sticky' it has one",
 		     b->config->name);
 	return NULL;
 }
 
 /* The arguments behind the table: none, or "key ADDRESS". False: they were refused. */
-static bool read_key(const struct admin_call *c, const char *haproxy, struct sticky_key *k)
+static bool read_key(const struct admin_call *c, const struct backend *b, const char *haproxy,
+		     struct sticky_key *k)
 {
 	char word[WORD_MAX], address[WORD_MAX];
 	const char *why = "";
@@ -167,14 +177,16 @@ static bool read_key(const struct admin_call *c, const char *haproxy, struct sti
 	}
 	/* As it is shown. */
 	len = strlen(c->args[2]);
-	if (len > 3 && len < sizeof(address) && strcmp(c->args[2] + len - 3, "/64") == 0)
+	if (is_of_clients(b) && len > 3 && len < sizeof(address) &&
+	    strcmp(c->args[2] + len - 3, "/64") == 0)
 		len -= 3;
 	(void)snprintf(address, sizeof(address), "%.*s", (int)(len < WORD_MAX ? len : WORD_MAX - 1),
 		       c->args[2]);
-	if (admin_read_client(address, &a, &why) == 0 && sticky_key_of(&a, k))
+	if (admin_read_client(address, &a, &why) == 0 && sticky_key_of(sticky_table_keys(b->sticky), &a, k))
 		return true;
 	log_escape(c->args[2], strlen(c->args[2]), word, sizeof(word));
-	admin_refuse(c, NULL, "'%s' is not the address of a client; write for example key 192.0.2.7", word);
+	admin_refuse(c, NULL, "'%s' is not %s; write for example key 192.0.2.7", word,
+		     is_of_clients(b) ? "the address of a client" : "an address");
 	return false;
 }
 
@@ -195,8 +207,9 @@ static bool show_one(const struct admin_call *c, struct backend *b)
 		show_table(c, b, WANT_ALL, NULL);
 		return true;
 	}
-	if (!read_key(c, "Optional argument only supports \"data.<store_data_type>\" <operator> <value> or "
-			 "key <key>", &k))
+	if (!read_key(c, b,
+		      "Optional argument only supports \"data.<store_data_type>\" <operator> <value> or "
+		      "key <key>", &k))
 		return false;
 	show_table(c, b, WANT_KEY, &k);
 	return true;
@@ -221,6 +234,13 @@ void admin_show_table(const struct admin_call *c)
 	text_add(c->out, "\n", c->json != NULL);
 }
 
+static const char *noun_of(const struct backend *b, uint32_t count)
+{
+	if (is_of_clients(b))
+		return count == 1 ? "client" : "clients";
+	return count == 1 ? "address" : "addresses";
+}
+
 void admin_clear_table(const struct admin_call *c)
 {
 	struct backend *b = find_table(c);
@@ -231,10 +251,11 @@ void admin_clear_table(const struct admin_call *c)
 
 	if (b == NULL)
 		return;
-	if (c->arg_count > 1 && !read_key(c, "Required arguments: <table> \"data.<store_data_type>\" "
+	if (c->arg_count > 1 && !read_key(c, b, "Required arguments: <table> \"data.<store_data_type>\" "
 					  "<operator> <value> or <table> key <key>", &k))
 		return;
 	cleared = sticky_table_clear(b->sticky, c->arg_count > 1 ? &k : NULL);
-	log_line(LOG_LEVEL_NOTICE, "backend %s: %" PRIu32 " sticky client%s forgotten by %s over the admin "
-		 "socket", b->config->name, cleared, cleared == 1 ? "" : "s", mark_who(&by, who));
+	log_line(LOG_LEVEL_NOTICE,
+		 "backend %s: %" PRIu32 " sticky %s forgotten by %s over the admin socket",
+		 b->config->name, cleared, noun_of(b, cleared), mark_who(&by, who));
 }

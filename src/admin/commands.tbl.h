@@ -39,9 +39,10 @@ COMMAND("show errors", "[PROXY] [json]", "the last failures, with both addresses
 	HAPROXY, ANSWERED, OPERATOR, admin_show_errors, OWN, 0, 1)
 COMMAND("show resolvers", "[default] [json]", "the name servers, and what they answered",
 	HAPROXY, ANSWERED, OPERATOR, admin_show_resolvers, OWN, 0, 1)
-COMMAND("explain", "listener=FRONTEND client=IP [port=N] [sni=NAME] [alpn=PROTOCOL] [proto=PROTO] [json]",
+COMMAND("explain",
+	"listener=FRONTEND client=IP [dst=IP] [port=N] [sni=NAME] [alpn=PROTOCOL] [proto=PROTO] [json]",
 	"what would happen to a client: rules, backend, and each server with the reason",
-	WEIR, ANSWERED, OPERATOR, admin_explain, OWN, 2, 6)
+	WEIR, ANSWERED, OPERATOR, admin_explain, OWN, 2, 7)
 COMMAND("why", "BACKEND[/SERVER] [json]", "why it is as it is: state, last changes and failures",
 	WEIR, ANSWERED, OPERATOR, admin_why, OWN, 1, 1)
 COMMAND("show version", "", "the version", HAPROXY, ANSWERED, USER, admin_show_version, NEVER, 0, 0)

@@ -289,6 +289,8 @@ void backend_commit_change(struct server_updates *u, struct backend_settings *v)
 		overrides_meet_backend(b->servers[i], v->config);
 	backend_settings_publish(v);
 	backend_sticky_commit(b);
+	if (backend_sticky_moves(b))
+		updates_wake_at(u, clock_mono_ns());
 	b->stale = true;
 	for (size_t i = 0; i < b->server_count; i++)
 		server_apply_backend(b->servers[i]);

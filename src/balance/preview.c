@@ -229,23 +229,29 @@ struct preview preview_client(const struct backend *b, uint64_t key)
 
 /* ---- clients that keep their server ---- */
 
-const struct server *preview_stuck(const struct backend *b, const struct addr_brief *client)
+const struct server *preview_stuck(const struct backend *b, const struct addr_brief *client,
+				   const struct addr_brief *to)
 {
 	const struct roster *r = backend_roster(b);
 	const struct server *s;
+	enum sticky_keys kind;
 	struct sticky_key k;
 	uint64_t id;
 
-	if (r->sticky == NULL || !sticky_key_of(client, &k))
+	if (r->sticky == NULL)
+		return NULL;
+	kind = sticky_table_keys(r->sticky);
+	if (!sticky_key_of(kind, kind == STICKY_CLIENTS ? client : to, &k))
 		return NULL;
 	id = sticky_table_look(r->sticky, &k, clock_mono_ns());
 	s = id != 0 ? sticky_server(r, id) : NULL;
 	return s != NULL && sticky_may_take(s) ? s : NULL;
 }
 
-struct preview preview_of(const struct backend *b, const struct addr_brief *client)
+struct preview preview_of(const struct backend *b, const struct addr_brief *client,
+			  const struct addr_brief *to)
 {
-	const struct server *s = preview_stuck(b, client);
+	const struct server *s = preview_stuck(b, client, to);
 	const struct roster *r = backend_roster(b);
 	struct preview p = {.roster = r, .algorithm = r->how.algorithm, .candidates = 1};
 

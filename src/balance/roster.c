@@ -97,21 +97,24 @@ static void sort_by_key(struct roster *r)
 unsigned roster_tables_of(const struct config_backend *config)
 {
 	const unsigned known = config->sticky.by != CONFIG_STICKY_OFF ? ROSTER_KNOWN : 0;
+	const unsigned homes = config->persist != CONFIG_PERSIST_OFF ? ROSTER_HOMES : 0;
 	const struct config_balancing *how = &config->balance;
 
 	if (how->algorithm == CONFIG_BALANCE_MAGLEV)
-		return known | ROSTER_MAGLEV;
+		return known | homes | ROSTER_MAGLEV;
 	if (how->algorithm == CONFIG_BALANCE_SOURCE && how->hash == CONFIG_HASH_CONSISTENT)
-		return known | ROSTER_RING;
-	return known;
+		return known | homes | ROSTER_RING;
+	return known | homes;
 }
 
-static void make_table(struct roster *r, const struct backend *b)
+static void make_tables(struct roster *r, const struct backend *b)
 {
 	const unsigned tables = roster_tables_of(b->config);
 
 	if (tables & ROSTER_KNOWN)
 		sticky_fill(r, b);
+	if (tables & ROSTER_HOMES)
+		roster_make_homes(r, b);
 	if (r->count == 0)
 		return;
 	if (tables & ROSTER_MAGLEV)
@@ -142,6 +145,7 @@ struct roster_room roster_room_of(const struct backend *b, unsigned tables, size
 
 	room.known = (tables & ROSTER_KNOWN) ? sticky_places_for(room.servers) : 0;
 	room.maglev = (tables & ROSTER_MAGLEV) != 0;
+	room.homes = (tables & ROSTER_HOMES) != 0;
 	if (!(tables & ROSTER_RING))
 		return room;
 	for (size_t i = 0; i < b->server_count; i++)
@@ -153,7 +157,8 @@ struct roster_room roster_room_of(const struct backend *b, unsigned tables, size
 bool roster_has_room(const struct roster *r, const struct roster_room *room)
 {
 	return r->room.servers >= room->servers && r->room.points >= room->points &&
-	       r->room.known >= room->known && (r->room.maglev || !room->maglev);
+	       r->room.known >= room->known && (r->room.maglev || !room->maglev) &&
+	       (r->room.homes || !room->homes);
 }
 
 static void scratch_free(struct roster *r)
@@ -189,12 +194,13 @@ struct roster *roster_alloc(const struct roster_room *room)
 	r->room = *room;
 	r->by_place = calloc(room->servers + 1, sizeof(*r->by_place));
 	r->by_key = calloc(room->servers + 1, sizeof(*r->by_key));
-	r->homes = calloc(room->servers + 1, sizeof(*r->homes));
 	r->scratch = calloc(1, sizeof(*r->scratch));
 	if (room->known > 0)
 		r->known = calloc(room->known, sizeof(*r->known));
-	if (r->by_place == NULL || r->by_key == NULL || r->homes == NULL || r->scratch == NULL ||
-	    (room->known > 0 && r->known == NULL) ||
+	if (room->homes)
+		r->homes = calloc(room->servers + 1, sizeof(*r->homes));
+	if (r->by_place == NULL || r->by_key == NULL || r->scratch == NULL ||
+	    (room->known > 0 && r->known == NULL) || (room->homes && r->homes == NULL) ||
 	    roster_scratch_init(r->scratch, room) != 0) {
 		roster_free(r);
 		return NULL;
@@ -209,9 +215,7 @@ void roster_fill(struct roster *r, const struct backend *b, uint64_t number)
 	r->how = b->config->balance;
 	add_members(r, b);
 	sort_by_key(r);
-	make_table(r, b);
-	if (b->config->persist != CONFIG_PERSIST_OFF)
-		roster_make_homes(r, b);
+	make_tables(r, b);
 	r->checksum = checksum_of(r);
 	scratch_free(r);
 }

@@ -28,19 +28,11 @@ static bool home_of(struct server *s, struct roster_home *out)
 	return true;
 }
 
+/* As with `sticky`, a member that leaves its set is none of them: in HAProxy it is in maintenance. Unlike
+ * there, neither is one that is only in use because all are down (`panic`). */
 static bool takes_back(const struct server *s)
 {
-	switch ((enum server_state)atomic_load_explicit(&s->state, memory_order_acquire)) {
-	case SERVER_UP:
-	case SERVER_DRAIN:
-	case SERVER_NOLB:
-		return true;
-	case SERVER_DOWN:
-	case SERVER_UNRESOLVED:
-	case SERVER_MAINT:
-		break;
-	}
-	return false;
+	return atomic_load(&s->keeps);
 }
 
 static int compare(uint32_t a_ip, uint16_t a_port, const struct roster_home *b)
@@ -62,6 +54,7 @@ static int compare_homes(const void *left, const void *right)
 
 void roster_make_homes(struct roster *r, const struct backend *b)
 {
+	check(r->homes != NULL);
 	check(r->room.servers >= b->server_count);
 	for (size_t i = 0; i < b->server_count; i++)
 		if (takes_back(b->servers[i]) && home_of(b->servers[i], &r->homes[r->home_count]))

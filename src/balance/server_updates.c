@@ -11,6 +11,7 @@
 #include <errno.h>
 
 #include "weir/balance/server_set.h"
+#include "weir/balance/sticky.h"
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
 #include "live_parts.h"
@@ -100,12 +101,26 @@ static void step_backend(struct server_updates *u, struct backend *b, int64_t no
 	}
 }
 
+/* At once again, but other work of control comes between. */
+static void step_sticky(struct server_updates *u, struct backend *b, int64_t now_ns)
+{
+	if (!backend_sticky_moves(b))
+		return;
+	if (backend_sticky_step(b)) {
+		updates_wake_at(u, now_ns);
+	} else {
+		updates_hold(u, b);
+		b->stale = true;
+	}
+}
+
 void server_updates_wake(struct server_updates *u, int64_t now_ns)
 {
 	u->wake_ns = CLOCK_NEVER;
 	server_updates_foreach(u, b) {
 		step_backend(u, b, now_ns);
 		server_sets_step(u, b, now_ns);
+		step_sticky(u, b, now_ns);
 		if (b->held)
 			u->loop.at_end(u->loop.arg); /* including rosters that found no memory */
 	}

@@ -11,6 +11,7 @@
 
 #include "weir/base/check.h"
 #include "weir/base/hash.h"
+#include "weir/config/sticky_size.h"
 
 /* ---- any thread ---- */
 
@@ -71,9 +72,14 @@ void sticky_fill(struct roster *r, const struct backend *b)
 
 /* ---- tables ---- */
 
+static bool has_kind(const struct sticky_table *t, const struct config_sticky *how)
+{
+	return t != NULL && sticky_table_keys(t) == config_sticky_keys(how);
+}
+
 static bool needs_other(const struct sticky_table *t, const struct config_sticky *how)
 {
-	return how->by != CONFIG_STICKY_OFF && (t == NULL || sticky_table_size(t) != how->size);
+	return how->by != CONFIG_STICKY_OFF && (!has_kind(t, how) || sticky_table_size(t) != how->size);
 }
 
 int backend_sticky_prepare(struct backend *b, const struct config_backend *config)
@@ -83,7 +89,7 @@ int backend_sticky_prepare(struct backend *b, const struct config_backend *confi
 
 	if (!needs_other(b->sticky, how) || !needs_other(b->sticky_next, how))
 		return 0;
-	t = sticky_table_new(how->size);
+	t = sticky_table_new(config_sticky_keys(how), how->size);
 	if (t == NULL)
 		return -ENOMEM;
 	sticky_table_put(b->sticky_next);
@@ -91,30 +97,65 @@ int backend_sticky_prepare(struct backend *b, const struct config_backend *confi
 	return 0;
 }
 
-void backend_sticky_commit(struct backend *b)
-{
-	const struct config_sticky *how = &b->config->sticky;
-	struct sticky_table *before = b->sticky;
-
-	if (how->by == CONFIG_STICKY_OFF) {
-		b->sticky = NULL;
-	} else if (needs_other(before, how)) {
-		check(b->sticky_next != NULL);
-		check(sticky_table_size(b->sticky_next) == how->size);
-		b->sticky = b->sticky_next;
-		b->sticky_next = NULL;
-		if (before != NULL)
-			sticky_table_move(before, b->sticky);
-	} else {
-		return;
-	}
-	sticky_table_put(before); /* the roster in effect holds it */
-}
-
 void backend_sticky_undo(struct backend *b)
 {
 	sticky_table_put(b->sticky_next);
 	b->sticky_next = NULL;
+}
+
+/* It is that of the next roster. */
+static void use_moved(struct backend *b)
+{
+	struct sticky_table *before = b->sticky;
+
+	b->sticky = sticky_table_hold(sticky_table_to(before));
+	sticky_table_put(before); /* the roster in effect holds it */
+}
+
+/* A move that is under way ends first, however long that takes: two changes of the size so soon are rare. */
+static void begin_move(struct backend *b)
+{
+	if (sticky_table_to(b->sticky) != NULL) {
+		while (sticky_table_step_move(b->sticky))
+			continue;
+		use_moved(b);
+	}
+	sticky_table_begin_move(b->sticky, b->sticky_next);
+	backend_sticky_undo(b); /* the one before holds it */
+}
+
+void backend_sticky_commit(struct backend *b)
+{
+	const struct config_sticky *how = &b->config->sticky;
+
+	if (how->by == CONFIG_STICKY_OFF) {
+		sticky_table_put(b->sticky); /* the roster in effect holds it */
+		b->sticky = NULL;
+	} else if (needs_other(b->sticky, how)) {
+		check(b->sticky_next != NULL);
+		check(sticky_table_size(b->sticky_next) == how->size);
+		if (has_kind(b->sticky, how)) {
+			begin_move(b);
+		} else {
+			sticky_table_put(b->sticky); /* as above: its keys mean something else */
+			b->sticky = b->sticky_next;
+			b->sticky_next = NULL;
+		}
+	}
+}
+
+bool backend_sticky_moves(const struct backend *b)
+{
+	return b->sticky != NULL && sticky_table_to(b->sticky) != NULL;
+}
+
+bool backend_sticky_step(struct backend *b)
+{
+	check(backend_sticky_moves(b));
+	if (sticky_table_step_move(b->sticky))
+		return true;
+	use_moved(b);
+	return false;
 }
 
 uint32_t backend_sticky_used(struct backend *b, int64_t now_ns)

@@ -204,8 +204,9 @@ static bool take(struct session *s, const struct server *avoid, struct server **
 	if (likely(pick == PICK_NONE)) {
 		if (unlikely(k.roster->sticky != NULL) && (*out = stuck_look(s, avoid, &k)) != NULL)
 			return take_stuck(s, out);
-		/* The client is stuck to such a server once that has answered. */
-		*out = comeback_take(s, avoid);
+		/* The client is stuck to such a server once that has answered. Until then, others choose:
+		 * those who are to have one server with it would get another one. */
+		*out = likely(!k.shared) ? comeback_take(s, avoid) : NULL;
 		if (unlikely(*out != NULL))
 			return false;
 		pick = choose_server(s, avoid, out);

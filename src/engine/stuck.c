@@ -2,15 +2,17 @@
  *
  * stuck.c - the server that a client had before, where `sticky` is in effect.
  *
- * An entry is made when a server is chosen, not when it has answered: the connections that a client opens at
- * once meet at one server, whichever workers accept them. Two workers may still choose for one client at a
- * time; the table takes the first answer, and the other worker follows. A worker's thread.
+ * A client is told apart by its address, or by the one that it connected to. An entry is made when a server
+ * is chosen, not when it has answered: the connections that a client opens at once meet at one server,
+ * whichever workers accept them. Two workers may still choose for one client at a time; the table takes the
+ * first answer, and the other worker follows. A worker's thread.
  */
 #include "stuck.h"
 
 #include "weir/balance/roster.h"
 #include "weir/balance/sticky.h"
 #include "weir/base/check.h"
+#include "destination.h"
 #include "worker.h"
 
 /* How often a client's server may change under a choice before the choice stands. */
@@ -29,11 +31,22 @@ static struct server *usable(const struct stuck *k, uint64_t id)
 	return server != NULL && server != k->avoid && sticky_may_take(server) ? server : NULL;
 }
 
+static bool find_key(const struct session *s, struct stuck *k)
+{
+	const enum sticky_keys kind = sticky_table_keys(k->roster->sticky);
+	struct addr_brief to;
+
+	if (kind == STICKY_CLIENTS)
+		return sticky_key_of(kind, &s->client, &k->key);
+	k->shared = destination_of(s, &to) && sticky_key_of(kind, &to, &k->key);
+	return k->shared;
+}
+
 static bool begin(const struct session *s, const struct server *avoid, struct stuck *k)
 {
 	*k = (struct stuck){.roster = backend_roster(s->back->backend), .avoid = avoid};
 	if (k->roster->sticky != NULL)
-		k->has_key = sticky_key_of(&s->client, &k->key);
+		k->has_key = find_key(s, k);
 	return k->has_key;
 }
 

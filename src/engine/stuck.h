@@ -21,6 +21,7 @@ struct stuck {
 	const struct roster *roster; /* borrows, until the end of the turn */
 	const struct server *avoid;  /* its last connect to this one failed; NULL = none */
 	bool has_key;                /* false for clients of Unix sockets */
+	bool shared;                 /* with all clients that connect to its address */
 	struct sticky_key key;
 	uint64_t id;                 /* of its server, when it was looked up; 0 = none */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * sticky_table.c - which server each client has: parts with a lock each, and in them chains and an order of
- * use.
+ * sticky_table.c - which server each client has, or each address that clients connect to: parts with a lock
+ * each, and in them chains and an order of use.
  *
  * A lock is held for a few steps. Allocates and frees memory outside the locks. Any thread.
  */
@@ -18,7 +18,7 @@
 
 /* ---- keys ---- */
 
-bool sticky_key_of(const struct addr_brief *a, struct sticky_key *out)
+bool sticky_key_of(enum sticky_keys kind, const struct addr_brief *a, struct sticky_key *out)
 {
 	struct source_key k;
 
@@ -27,6 +27,8 @@ bool sticky_key_of(const struct addr_brief *a, struct sticky_key *out)
 		return false;
 	k = source_key_of(a);
 	*out = (struct sticky_key){.network = k.network, .family = (uint32_t)k.family};
+	if (kind == STICKY_DESTINATIONS && out->family == AF_INET6)
+		memcpy(&out->host, a->ip + 8, 8);
 	return true;
 }
 
@@ -35,12 +37,19 @@ struct addr_brief sticky_key_addr(const struct sticky_key *k)
 	struct addr_brief a = {.family = (uint16_t)k->family};
 
 	memcpy(a.ip, &k->network, k->family == AF_INET ? 4 : 8);
+	memcpy(a.ip + 8, &k->host, 8);
 	return a;
 }
 
+/* With a host, the hash of source_key_hash() has another pair of words. */
 static uint64_t hash_of(const struct sticky_table *t, const struct sticky_key *k)
 {
-	return source_key_hash(t->seed, (struct source_key){k->network, k->family});
+	const uint64_t hash = source_key_hash(t->seed, (struct source_key){k->network, k->family});
+	const uint64_t *seed = t->seed + SOURCE_SEED_WORDS;
+
+	if (t->kind == STICKY_CLIENTS)
+		return hash;
+	return hash + (seed[0] + (uint32_t)k->host) * (seed[1] + (k->host >> 32));
 }
 
 static unsigned part_of(const struct sticky_table *t, uint64_t hash)
@@ -83,57 +92,76 @@ static uint32_t part_room_of(uint32_t size)
 	return (size + parts - 1) / parts;
 }
 
-static size_t memory_of(uint32_t size)
+/* Of an entry in a table of that kind. */
+static size_t bytes_each(enum sticky_keys kind)
+{
+	return sizeof(struct sticky_entry) + (kind == STICKY_DESTINATIONS ? sizeof(uint64_t) : 0);
+}
+
+static size_t memory_of(enum sticky_keys kind, uint32_t size)
 {
 	const size_t parts = (size_t)1 << part_bits_of(size);
 	const size_t chains = (size_t)1 << chain_bits_of(part_room_of(size));
 
-	return (size + parts) * sizeof(struct sticky_entry) + parts * chains * sizeof(uint32_t);
+	return (size + parts) * bytes_each(kind) + parts * chains * sizeof(uint32_t);
 }
 
-size_t sticky_table_bytes(uint32_t size)
+size_t sticky_table_bytes(enum sticky_keys kind, uint32_t size)
 {
-	return sizeof(struct sticky_table) + memory_of(size);
+	return sizeof(struct sticky_table) + memory_of(kind, size);
 }
 
-static void part_init(struct sticky_part *p, uint32_t room, struct sticky_entry *entries, uint32_t *chains)
+enum sticky_keys sticky_table_keys(const struct sticky_table *t)
 {
-	*p = (struct sticky_part){.room = room, .entries = entries, .chains = chains};
-	spinlock_init(&p->lock);
-	atomic_init(&p->used, 0);
+	return t->kind;
 }
 
-struct sticky_table *sticky_table_new(uint32_t size)
+/* Gives the parts their shares of the table's memory, which is all 0. */
+static void parts_init(struct sticky_table *t)
+{
+	const uint32_t parts = UINT32_C(1) << t->part_bits;
+	struct sticky_entry *entries = t->memory;
+	uint64_t *hosts = (uint64_t *)(entries + t->size + parts);
+	const bool has_hosts = t->kind == STICKY_DESTINATIONS;
+	uint32_t *chains = (uint32_t *)(has_hosts ? hosts + t->size + parts : hosts);
+
+	for (uint32_t i = 0; i < parts; i++) {
+		struct sticky_part *p = &t->parts[i];
+
+		*p = (struct sticky_part){
+			.room = t->size / parts + (i < t->size % parts),
+			.entries = entries,
+			.hosts = has_hosts ? hosts : NULL,
+			.chains = chains,
+		};
+		spinlock_init(&p->lock);
+		atomic_init(&p->used, 0);
+		entries += p->room + 1;
+		hosts += p->room + 1;
+		chains += (size_t)1 << t->chain_bits;
+	}
+}
+
+struct sticky_table *sticky_table_new(enum sticky_keys kind, uint32_t size)
 {
 	struct sticky_table *t = aligned_alloc(64, (sizeof(*t) + 63) / 64 * 64);
-	struct sticky_entry *entries;
-	uint32_t *chains;
-	uint32_t parts;
 
 	check(size > 0);
 	check(size <= STICKY_SIZE_MAX);
 	if (t == NULL)
 		return NULL;
 	memset(t, 0, sizeof(*t));
-	t->memory = calloc(1, memory_of(size));
+	t->memory = calloc(1, memory_of(kind, size));
 	if (t->memory == NULL) {
 		free(t);
 		return NULL;
 	}
 	t->held = 1;
+	t->kind = kind;
 	t->size = size;
 	t->part_bits = part_bits_of(size);
 	t->chain_bits = chain_bits_of(part_room_of(size));
-	parts = UINT32_C(1) << t->part_bits;
-	entries = t->memory;
-	chains = (uint32_t *)(entries + size + parts);
-	for (uint32_t i = 0; i < parts; i++) {
-		const uint32_t room = size / parts + (i < size % parts);
-
-		part_init(&t->parts[i], room, entries, chains);
-		entries += room + 1;
-		chains += (size_t)1 << t->chain_bits;
-	}
+	parts_init(t);
 	seed_make(t->seed, ARRAY_LEN(t->seed));
 	return t;
 }
@@ -182,7 +210,8 @@ uint32_t sticky_find(const struct sticky_part *p, const uint32_t *chain, const s
 {
 	uint32_t n = *chain;
 
-	while (n != 0 && (p->entries[n].network != k->network || p->entries[n].family != k->family))
+	while (n != 0 && (p->entries[n].network != k->network || p->entries[n].family != k->family ||
+			  sticky_host_of(p, n) != k->host))
 		n = p->entries[n].next;
 	return n;
 }
@@ -196,7 +225,7 @@ static void set_used(struct sticky_part *p, unsigned used)
 void sticky_drop(const struct sticky_table *t, struct sticky_part *p, uint32_t n)
 {
 	struct sticky_entry *e = &p->entries[n];
-	const struct sticky_key k = sticky_key_of_entry(e);
+	const struct sticky_key k = sticky_key_at(p, n);
 	uint32_t *at = sticky_chain_of(t, p, hash_of(t, &k));
 
 	check(n != 0);
@@ -240,15 +269,17 @@ static uint32_t take_free(struct sticky_part *p)
 }
 
 /* Behind `at` in the order. There must be room. */
-void sticky_add(struct sticky_part *p, uint32_t *chain, const struct sticky_entry *content, uint32_t at)
+void sticky_add(struct sticky_part *p, uint32_t *chain, const struct sticky_content *c, uint32_t at)
 {
 	const uint32_t n = take_free(p);
 	struct sticky_entry *e = &p->entries[n];
 
-	e->network = content->network;
-	e->family = content->family;
-	e->server = content->server;
-	e->expires_ns = content->expires_ns;
+	e->network = c->key.network;
+	e->family = c->key.family;
+	e->server = c->server;
+	e->expires_ns = c->expires_ns;
+	if (p->hosts != NULL)
+		p->hosts[n] = c->key.host;
 	e->next = *chain;
 	*chain = n;
 	order_in(p, n, at);
@@ -288,17 +319,17 @@ void sticky_leave(struct sticky_part *p, uint32_t n)
 
 void sticky_carry(struct sticky_part *p, uint32_t n, const struct sticky_place *to, uint32_t at)
 {
-	const struct sticky_key k = sticky_key_of_entry(&p->entries[n]);
+	const struct sticky_entry *e = &p->entries[n];
+	const struct sticky_content c = {sticky_key_at(p, n), e->server, e->expires_ns};
 	uint32_t *chain = sticky_chain_of(to->table, to->part, to->hash);
 
-	if (sticky_find(to->part, chain, &k) == 0)
-		sticky_add(to->part, chain, &p->entries[n], at);
+	if (sticky_find(to->part, chain, &c.key) == 0)
+		sticky_add(to->part, chain, &c, at);
 	sticky_leave(p, n);
 }
 
 void sticky_forget(struct sticky_part *p)
 {
-	check(p->to != NULL);
 	p->entries[0].newer = 0;
 	p->entries[0].older = 0;
 	p->touched = 0;
@@ -381,12 +412,7 @@ uint64_t sticky_table_look(struct sticky_table *t, const struct sticky_key *k, i
 static void add_new(const struct sticky_place *at, const struct sticky_key *k, const struct sticky_change *c,
 		    bool *evicted)
 {
-	const struct sticky_entry content = {
-		.network = k->network,
-		.family = k->family,
-		.server = c->to,
-		.expires_ns = c->expires_ns,
-	};
+	const struct sticky_content content = {*k, c->to, c->expires_ns};
 	struct sticky_part *p = at->part;
 
 	(void)sticky_drop_expired(at->table, p, c->now_ns, EXPIRED_EACH);

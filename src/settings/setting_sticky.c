@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * setting_sticky.c - `sticky`: whether a client keeps its server, for how long, and how many clients.
+ * setting_sticky.c - `sticky`: whether clients keep their server, for how long, and how many.
  *
  * Rejects words behind `off`. Main thread.
  */
@@ -14,6 +14,7 @@
 static const char *const words[] = {
 	[CONFIG_STICKY_OFF] = "off",
 	[CONFIG_STICKY_SRC] = "src",
+	[CONFIG_STICKY_DST] = "dst",
 };
 
 /* What HAProxy and others stick on. */
@@ -26,6 +27,9 @@ static const char *hint_for(const char *text)
 	} rows[] = {
 		{"src,", "write src: an IPv4 address is one client, and so is the /64 of an IPv6 one"},
 		{"src", "write its words behind it, with blanks: sticky = src expire=30m size=100k"},
+		{"dst,", "write dst: the clients of one address, which is a whole one, have one server"},
+		{"dst_port", "write dst: the clients of one address have one server, whatever the port"},
+		{"dst", "write its words behind it, with blanks: sticky = dst expire=365d size=100"},
 		{"on", "write sticky = src: clients are told apart by their address"},
 		{"ip", "write sticky = src: clients are told apart by their address"},
 		{"source", "write sticky = src"},
@@ -41,7 +45,7 @@ static const char *hint_for(const char *text)
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		if (strncmp(text, rows[i].start, strlen(rows[i].start)) == 0)
 			return rows[i].hint;
-	return "write one of off, src";
+	return "write one of off, src, dst";
 }
 
 static int take_kind(const struct setting *s, const struct word *w, struct config_sticky *k)

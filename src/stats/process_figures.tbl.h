@@ -13,7 +13,8 @@ PROCESS(byte_rate, GAUGE, "bytes written to clients and servers, per second over
 	x->rates.bytes)
 PROCESS(idle_percent, GAUGE, "part of the workers' CPU time that is not used", x->rates.idle_percent)
 PROCESS(busy_ns, TOTAL, "CPU time of the workers' threads", x->busy_ns)
-PROCESS(sticky_entries, GAUGE, "clients that have a server by 'sticky' now", sticky_entries(x->e))
+PROCESS(sticky_entries, GAUGE, "clients or addresses that have a server by 'sticky' now",
+	sticky_entries(x->e))
 PROCESS(pipes_made, GAUGE, "pipes that exist now, in use or not",
 	atomic_load_explicit(&x->e->pipes.made, memory_order_relaxed))
 PROCESS(pipes_resting_pool, GAUGE, "idle pipes in the list that workers share", pipe_pool_idle(&x->e->pipes))

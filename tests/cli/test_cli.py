@@ -104,6 +104,14 @@ def test_check_as_json_has_what_lines_cost(tmp_path):
     assert 4_000_000 < table.pop("memory_bytes") < 5_000_000
     assert table == {"backend": "ftp", "file": str(path), "line": 3, "clients": 100 * 1024}
     assert said["sticky_tables"] == []
+    path.write_text("[listen a]\nbind = 127.0.0.1:1\nsticky = dst size=1000\nserver a = 127.0.0.1:2\n"
+                    "server b = 127.0.0.1:3\n")
+    (addresses,) = json.loads(run("check", "--json", path).stdout)["sticky_tables"]
+    path.write_text(path.read_text().replace("dst", "src"))
+    (clients,) = json.loads(run("check", "--json", path).stdout)["sticky_tables"]
+    assert addresses.pop("addresses") == clients.pop("clients") == 1000
+    assert addresses.pop("memory_bytes") - clients.pop("memory_bytes") == 1001 * 8
+    assert addresses == clients
     # A file that is refused has none of it.
     path.write_text("[listen ftp]\nbind = 127.0.0.1:20000-20999\n")
     said = json.loads(run("check", "--json", path).stdout)

@@ -18,6 +18,7 @@
 #include "rig.h"
 #include "weir/balance/outage.h"
 #include "weir/balance/run_time.h"
+#include "weir/balance/sticky.h"
 #include "weir/base/clock.h"
 #include "weir/engine/inquiry.h"
 
@@ -28,6 +29,7 @@ static struct control {
 	bool acts;
 	bool changed_limits;
 	bool publishes; /* when this turn ends */
+	bool steps; /* in the next turn: clients move to another table */
 	int64_t engine_ns; /* when the engine is to be woken; CLOCK_NEVER: when it tells */
 	int64_t age_ns; /* CLOCK_NEVER: the shared pools keep nothing */
 	uint32_t enabled; /* one bit per action */
@@ -197,12 +199,15 @@ static void at_end(void *arg)
 	control.publishes = true;
 }
 
-/* Slow starts, which the configuration has none of, or no memory. */
+/* Not for slow starts, which the configuration has none of, nor without memory. */
 static void at(void *arg, int64_t at_ns)
 {
 	(void)arg;
-	(void)at_ns;
-	sim_fail("a server's change wants to be looked at later");
+	(void)at_ns; /* at once */
+	server_updates_foreach(&control.updates, b)
+		control.steps |= backend_sticky_moves(b);
+	if (!control.steps)
+		sim_fail("a server's change wants to be looked at later");
 }
 
 /* ---- servers that failed connects take out ---- */
@@ -308,6 +313,10 @@ void control_turn(void)
 	if (control.acts)
 		act();
 	settle_outages();
+	if (control.steps) {
+		control.steps = false;
+		server_updates_wake(&control.updates, model.now_ns);
+	}
 	if (control.publishes) {
 		control.publishes = false;
 		server_updates_publish(&control.updates);
@@ -323,7 +332,7 @@ bool control_runs(void)
 
 bool control_is_due(void)
 {
-	return control.told || control.reads || control_wakes_ns() <= model.now_ns;
+	return control.told || control.reads || control.steps || control_wakes_ns() <= model.now_ns;
 }
 
 int64_t control_wakes_ns(void)

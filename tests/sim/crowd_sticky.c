@@ -49,7 +49,7 @@ static struct sticky_key key_of(unsigned source)
 	struct sticky_key k;
 
 	memcpy(a.ip, &in, sizeof(in));
-	(void)sticky_key_of(&a, &k);
+	(void)sticky_key_of(STICKY_CLIENTS, &a, &k);
 	return k;
 }
 
@@ -98,7 +98,8 @@ static void judge_table(const struct backend *b, bool excused)
 {
 	if (b->slot >= CROWD_SLOTS)
 		sim_fail("a backend is in use that was freed");
-	if (b->sticky != NULL && sticky_table_used(b->sticky) > sticky_table_size(b->sticky))
+	if (b->sticky != NULL && !backend_sticky_moves(b) &&
+	    sticky_table_used(b->sticky) > sticky_table_size(b->sticky))
 		sim_fail("the table of backend %u has %u entries of %u", b->slot,
 			 sticky_table_used(b->sticky), sticky_table_size(b->sticky));
 	for (unsigned i = 0; i < RIG_SOURCES; i++)
@@ -122,7 +123,7 @@ static void judge_session(const struct session *s)
 	uint64_t id;
 
 	/* In a trial, a client with a server tries another one. */
-	if (r->sticky == NULL || s->tries > 1 || !sticky_key_of(&s->client, &k) ||
+	if (r->sticky == NULL || s->tries > 1 || !sticky_key_of(STICKY_CLIENTS, &s->client, &k) ||
 	    s->back->config->observe.what != CONFIG_OBSERVE_OFF)
 		return;
 	cover(COVER_CROWD_STICKY);

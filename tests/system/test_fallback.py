@@ -8,7 +8,7 @@ import pytest
 
 from harness import checked, exchange, proxy
 from harness.exchange import Leg
-from harness.show_stat import NO_SERVER, stat
+from harness.show_stat import losing_servers, stat
 from harness.timing import stays, wait_until
 from test_plan import plan
 from test_queue import wait_queued
@@ -16,12 +16,7 @@ from test_queue import wait_queued
 
 @pytest.fixture
 def weir(weir):
-    def start(*args, **kw):
-        daemon = weir(*args, **kw)
-        daemon.expected_alarms = NO_SERVER
-        return daemon
-
-    return start
+    return losing_servers(weir)
 
 
 def section(kind, name, *lines):

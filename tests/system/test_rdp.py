@@ -8,6 +8,7 @@ import struct
 
 import pytest
 
+from harness.run_time import order
 from harness.show_stat import NO_SERVER, stat
 from harness.timing import PATIENCE, SCALE, wait_until
 from test_queue import wait_queued
@@ -68,10 +69,6 @@ def spread(peers, daemon, at, sent, names=NAMES, others=0):
         client.close()
         server.close()
     wait_until(lambda: len(daemon.sessions()) == others, daemon.sessions)
-
-
-def set_state(daemon, server, state):
-    assert daemon.ask(f"set server f/{server} state {state}").strip() == ""
 
 
 @pytest.mark.smoke
@@ -135,12 +132,12 @@ def test_who_must_speak_rdp_and_does_not_is_closed(weir, peers):
 def test_a_server_that_drains_keeps_its_clients_and_one_in_maintenance_does_not(weir, peers):
     daemon, at = start(weir, peers)
     back = request(token(at["b"].address))
-    set_state(daemon, "b", "drain")
+    order(daemon, "set server f/b state drain")
     goes(peers, daemon, at["b"], back)
     spread(peers, daemon, at, request(), "ac")
-    set_state(daemon, "b", "maint")
+    order(daemon, "set server f/b state maint")
     spread(peers, daemon, at, back, "ac")
-    set_state(daemon, "b", "ready")
+    order(daemon, "set server f/b state ready")
     goes(peers, daemon, at["b"], back)
     assert daemon.ask("set server f/b weight 0").strip() == ""
     goes(peers, daemon, at["b"], back)
@@ -177,7 +174,7 @@ def test_a_full_server_that_drains_has_no_queue(weir, peers):
     daemon, at = start(weir, peers, words="maxconn=1", back="timeout-queue = 1m")
     back = request(token(at["b"].address))
     goes(peers, daemon, at["b"], back, close=False)
-    set_state(daemon, "b", "drain")
+    order(daemon, "set server f/b state drain")
     spread(peers, daemon, at, back, "ac", others=1)
 
 
@@ -280,7 +277,7 @@ def test_clients_come_back_while_servers_come_and_go(weir, peers):
     daemon, at = start(weir, peers, words="weight=2")
     moving = [peers.listen(), peers.listen()]
     assert "registered" in daemon.ask(f"add server f/d {moving[0].address}")
-    set_state(daemon, "d", "ready")
+    order(daemon, "set server f/d state ready")
     for n in range(12):
         to = moving[n % 2]
         daemon.ask(f"set server f/d addr {to.address.host} port {to.address.port}")
@@ -296,7 +293,7 @@ def test_clients_come_back_while_servers_come_and_go(weir, peers):
             server.close()
             assert end_of(client) == "fin"
             client.close()
-    set_state(daemon, "d", "maint")
+    order(daemon, "set server f/d state maint")
     wait_until(lambda: "deleted" in daemon.ask("del server f/d"), "the end of f/d")
     goes(peers, daemon, at["a"], request(token(at["a"].address)))
 

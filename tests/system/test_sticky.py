@@ -2,13 +2,15 @@
 """Danger: a client that keeps its server reaches another one, on another worker or after a reload; or it
 keeps one that is down; or it waits for ever; or one client takes the place of another in the table."""
 
+import contextlib
 import json
 import threading
 import time
 
 import pytest
 
-from harness.show_stat import NO_SERVER, stat
+from harness.run_time import order
+from harness.show_stat import NO_SERVER, losing_servers, stat
 from harness.timing import wait_until
 from test_access import bound_to
 from test_balance import Farm
@@ -22,12 +24,7 @@ THREADS = pytest.mark.parametrize("threads", (pytest.param(1, marks=pytest.mark.
 
 @pytest.fixture
 def weir(weir):
-    def start(*args, **kw):
-        daemon = weir(*args, **kw)
-        daemon.expected_alarms = NO_SERVER
-        return daemon
-
-    return start
+    return losing_servers(weir)
 
 
 def config(farm, sticky="src", lines="", options="", names=None):
@@ -50,10 +47,6 @@ def visit_all(farm, daemon, clients=None):
     return {c: farm.visit(daemon.address("l"), c) for c in clients or CLIENTS}
 
 
-def say(daemon, command):
-    assert daemon.ask(command).strip() == "", command
-
-
 @THREADS
 @pytest.mark.parametrize("how", ("roundrobin", "leastconn", "source"))
 def test_a_client_stays_at_its_server_on_every_worker(weir, peers, how, threads):
@@ -68,10 +61,9 @@ def test_a_client_stays_at_its_server_on_every_worker(weir, peers, how, threads)
     assert daemon.info()["sticky_evicted"] == 0
 
 
-def test_connections_at_once_meet_at_one_server(weir, peers):
-    """Of a new client, accepted by four workers."""
-    farm = Farm(peers, NAMES)
-    daemon = weir(config(farm), "threads = 4")
+@contextlib.contextmanager
+def serving(farm, names=NAMES):
+    """All servers serve; what clients said to each, so far: {what: names of servers}."""
     met = {}
     stop = threading.Event()
     lock = threading.Lock()
@@ -90,30 +82,42 @@ def test_connections_at_once_meet_at_one_server(weir, peers):
                 with lock:
                     met.setdefault(client, set()).add(name)
                 conn.sendall(b"k")
-    threads = [threading.Thread(target=serve, args=(n,)) for n in NAMES]
+    threads = [threading.Thread(target=serve, args=(n,)) for n in names]
     for t in threads:
         t.start()
     try:
-        for client in CLIENTS:
-            socks = []
-            for _ in range(12):
-                sock = daemon.address("l").socket()
-                sock.bind((client, 0))
-                sock.settimeout(10)
-                socks.append(sock)
-            for sock in socks:
-                sock.setblocking(False)
-                sock.connect_ex(daemon.address("l").sockaddr)
-                sock.settimeout(10)
-            for sock in socks:
-                sock.sendall(client.encode())
-            for sock in socks:
-                assert sock.recv(1) == b"k"
-                sock.close()
+        yield met
     finally:
         stop.set()
         for t in threads:
             t.join()
+
+
+def arrive_at_once(where, sources, what):
+    """A client from each source; they say what they are."""
+    socks = []
+    for source in sources:
+        sock = where.socket()
+        sock.bind((source, 0))
+        socks.append(sock)
+    for sock in socks:
+        sock.setblocking(False)
+        sock.connect_ex(where.sockaddr)
+        sock.settimeout(10)
+    for sock in socks:
+        sock.sendall(what.encode())
+    for sock in socks:
+        assert sock.recv(1) == b"k"
+        sock.close()
+
+
+def test_connections_at_once_meet_at_one_server(weir, peers):
+    """Of a new client, accepted by four workers."""
+    farm = Farm(peers, NAMES)
+    daemon = weir(config(farm), "threads = 4")
+    with serving(farm) as met:
+        for client in CLIENTS:
+            arrive_at_once(daemon.address("l"), [client] * 12, client)
     assert {c: len(names) for c, names in met.items()} == dict.fromkeys(CLIENTS, 1)
     assert {c: {n} for c, n in rows(daemon).items()} == met
 
@@ -164,19 +168,19 @@ def test_it_keeps_a_server_that_is_drained_and_leaves_one_that_is_out(weir, peer
     for take_out, bring_back in (("state drain", "state ready"), ("weight 0", "weight 1"),
                                  ("health stopping", "health up")):
         name = farm.visit(where, client)
-        say(daemon, f"set server l/{name} {take_out}")
+        order(daemon, f"set server l/{name} {take_out}")
         others = visit_all(farm, daemon, CLIENTS[1:])
         assert name not in others.values()
         assert farm.visit(where, client) == name, take_out
-        say(daemon, f"set server l/{name} {bring_back}")
+        order(daemon, f"set server l/{name} {bring_back}")
         assert visit_all(farm, daemon, CLIENTS[1:]) == others
-        say(daemon, "clear table l")
+        order(daemon, "clear table l")
     for take_out, bring_back in (("state maint", "state ready"), ("health down", "health up")):
         name = farm.visit(where, client)
-        say(daemon, f"set server l/{name} {take_out}")
+        order(daemon, f"set server l/{name} {take_out}")
         other = farm.visit(where, client)
         assert other != name
-        say(daemon, f"set server l/{name} {bring_back}")
+        order(daemon, f"set server l/{name} {bring_back}")
         assert farm.visit(where, client) == other, "it has moved for good"
         assert rows(daemon, f"l key {client}") == {client: other}
 
@@ -189,7 +193,7 @@ def test_it_waits_for_its_server_which_is_full(weir, peers, threads, drained):
     daemon = weir(config(farm, lines="timeout-queue = 1m\n", options="maxconn=1"), f"threads = {threads}")
     name, server, client = farm.connect(daemon.address("l"), CLIENTS[0])
     if drained:
-        say(daemon, f"set server l/{name} state drain")
+        order(daemon, f"set server l/{name} state drain")
     late = peers.connect(daemon.address("l"), socket_maker=bound_to(CLIENTS[0]))
     wait_queued(daemon, 1)
     assert int(stat(daemon, name)["qcur"]) == 1
@@ -205,10 +209,10 @@ def test_who_waits_for_a_drained_server_goes_elsewhere_when_it_goes_down(weir, p
     daemon = weir(config(farm, lines="timeout-queue = 1m\n", options="maxconn=1"), "threads = 2")
     name, _, _ = farm.connect(daemon.address("l"), CLIENTS[0])
     other = next(n for n in NAMES[:2] if n != name)
-    say(daemon, f"set server l/{name} state drain")
+    order(daemon, f"set server l/{name} state drain")
     late = peers.connect(daemon.address("l"), socket_maker=bound_to(CLIENTS[0]))
     wait_queued(daemon, 1)
-    say(daemon, f"set server l/{name} state maint")
+    order(daemon, f"set server l/{name} state maint")
     server = peers.accept(farm.listeners[other])
     late.send(1000)
     server.receive(1000)
@@ -229,9 +233,9 @@ def test_panic_keeps_clients_at_servers_that_are_down(weir, peers):
     daemon = weir(config(farm, lines="panic = on\nobserve = connect\n"), "threads = 2")
     owners = visit_all(farm, daemon)
     for name in NAMES:
-        say(daemon, f"set server l/{name} health down")
+        order(daemon, f"set server l/{name} health down")
     assert visit_all(farm, daemon) == owners
-    say(daemon, f"set server l/{NAMES[0]} health up")
+    order(daemon, f"set server l/{NAMES[0]} health up")
     assert set(visit_all(farm, daemon).values()) == {NAMES[0]}
 
 
@@ -295,12 +299,12 @@ def test_show_table_and_clear_table(weir, peers):
     assert len(daemon.ask(f"show table l key {CLIENTS[1]}").splitlines()) == 2
     assert len(daemon.ask(f"show table l key {CLIENTS[9]}").splitlines()) == 1
     assert json.loads(daemon.ask("show table json")) == [
-        {"table": "l", "type": "ip", "size": 10, "used": 3}]
-    say(daemon, f"clear table l key {CLIENTS[1]}")
-    say(daemon, f"clear table l key {CLIENTS[9]}")
+        {"table": "l", "type": "ip", "sticky": "src", "size": 10, "used": 3}]
+    order(daemon, f"clear table l key {CLIENTS[1]}")
+    order(daemon, f"clear table l key {CLIENTS[9]}")
     del owners[CLIENTS[1]]
     assert rows(daemon) == owners
-    say(daemon, "clear table l")
+    order(daemon, "clear table l")
     assert rows(daemon) == {}
     for command, answer in (("show table nope", "no backend 'nope'"), ("show table other", "has no table"),
                             ("clear table other", "has no table"), ("clear table l data", "'data' is not"),
@@ -310,9 +314,9 @@ def test_show_table_and_clear_table(weir, peers):
     assert daemon.ask("show table nope", "").startswith("No such table")
 
 
-def explain(daemon, client):
+def explain(daemon, client, words=""):
     """What is said of its server, the fate of each, and the end."""
-    steps = json.loads(daemon.ask(f"explain listener=l client={client} json"))
+    steps = json.loads(daemon.ask(f"explain listener=l client={client} {words} json"))
     return ([s["text"] for s in steps if s["step"] == "sticky"],
             {s["step"].removeprefix("l/"): s["verdict"] for s in steps if "verdict" in s}, steps[-1]["text"])
 
@@ -329,42 +333,46 @@ def test_explain_says_where_a_client_is_stuck(weir, peers):
         one.close()
     wait_until(lambda: daemon.info()["sessions"] == 0, "it has left")
     for state in ("ready", "drain"):
-        say(daemon, f"set server l/{name} state {state}")
+        order(daemon, f"set server l/{name} state {state}")
         said, fates, end = explain(daemon, CLIENTS[0])
         assert (said, end) == (stuck, f"the client goes to l/{name}")
         assert fates == {n: "taken" if n == name else "later" for n in NAMES[:3]}, fates
-    say(daemon, f"set server l/{name} state maint")
+    order(daemon, f"set server l/{name} state maint")
     assert explain(daemon, CLIENTS[0])[0] == []
     assert explain(daemon, CLIENTS[1])[0] == []
     assert used(daemon) == 1
 
 
+def server_of(daemon, peers, listeners, client):
+    """The name of the server that a new client gets, which then leaves."""
+    client.send(100)
+    wait_until(lambda: any("state=forwarding" in s for s in daemon.sessions()), "it has a server")
+    name = next(n for n in listeners if int(stat(daemon, n)["scur"]) == 1)
+    server = peers.accept(listeners[name])
+    for end in (client, server):
+        end.fin()
+    for end in (client, server):
+        end.receive_to_end()
+    wait_until(lambda: daemon.info()["sessions"] == 0, "it has left")
+    return name
+
+
 def test_one_ipv6_network_of_64_bits_is_one_client(network, weir, peers):
-    for ip in ("fd00:0:0:1::1", "fd00:0:0:1:ffff::2", "fd00:0:0:2::1"):
-        network.run("ip", "-6", "address", "add", f"{ip}/128", "dev", "lo", "nodad")
+    network.add_ipv6("fd00:0:0:1::1", "fd00:0:0:1:ffff::2", "fd00:0:0:2::1")
     listeners = {name: peers.listen("path") for name in ("a", "b")}
     daemon = weir("[listen l]\nbind = [::1]:0\nsticky = src\n" +
                   "".join(f"server {n} = {l.address}\n" for n, l in listeners.items()),
                   wrapper=network.wrapper)
 
     def visit(ip):
-        client = peers.connect(daemon.address("l"), socket_maker=bound_to(ip, network.socket))
-        client.send(100)
-        wait_until(lambda: any("state=forwarding" in s for s in daemon.sessions()), "it has a server")
-        name = next(n for n in listeners if int(stat(daemon, n)["scur"]) == 1)
-        server = peers.accept(listeners[name])
-        for end in (client, server):
-            end.fin()
-        for end in (client, server):
-            end.receive_to_end()
-        wait_until(lambda: daemon.info()["sessions"] == 0, "it has left")
-        return name
+        return server_of(daemon, peers, listeners,
+                         peers.connect(daemon.address("l"), socket_maker=bound_to(ip, network.socket)))
     first = visit("fd00:0:0:1::1")
     other = visit("fd00:0:0:2::1")      # each worker has a turn of its own: it may be the same
     assert visit("fd00:0:0:1:ffff::2") == first
     assert rows(daemon) == {"fd00:0:0:1::/64": first, "fd00:0:0:2::/64": other}
     assert rows(daemon, "l key fd00:0:0:1::7") == {"fd00:0:0:1::/64": first}
-    say(daemon, "clear table l key fd00:0:0:1::/64")
+    order(daemon, "clear table l key fd00:0:0:1::/64")
     assert set(rows(daemon)) == {"fd00:0:0:2::/64"}
 
 
@@ -399,9 +407,9 @@ def test_a_drained_backend_keeps_its_clients_and_its_fallback_gets_the_others(we
                   f"[backend f]\nserver two = {farm.listeners['two'].address}\n", "threads = 2")
     where = daemon.address("l")
     assert farm.visit(where, CLIENTS[0]) == "one"
-    say(daemon, "set server b/one state drain")
+    order(daemon, "set server b/one state drain")
     assert [farm.visit(where, c) for c in CLIENTS[:2]] == ["one", "two"]
-    say(daemon, "set server b/one state maint")
+    order(daemon, "set server b/one state maint")
     assert [farm.visit(where, c) for c in CLIENTS[:2]] == ["two", "two"]
-    say(daemon, "set server b/one state ready")
+    order(daemon, "set server b/one state ready")
     assert [farm.visit(where, c) for c in CLIENTS[:2]] == ["one", "one"]

@@ -50,10 +50,13 @@ struct preview {
 
 /* For a client with the key client_key(). */
 struct preview preview_client(const struct backend *b, uint64_t key);
-/* The server that this client keeps, and where it may go; NULL = none. */
-const struct server *preview_stuck(const struct backend *b, const struct addr_brief *client);
-/* For a client with this address: the server that it keeps, or else what preview_client() says. */
-struct preview preview_of(const struct backend *b, const struct addr_brief *client);
+/* The server that this client keeps, and where it may go; NULL = none. It connects to the address `to`, whose
+ * family is 0 if that is not known. */
+const struct server *preview_stuck(const struct backend *b, const struct addr_brief *client,
+				   const struct addr_brief *to);
+/* For such a client: the server that it keeps, or else what preview_client() says. */
+struct preview preview_of(const struct backend *b, const struct addr_brief *client,
+			  const struct addr_brief *to);
 /* How `s` fares. Call it for all servers of the backend, in their order. */
 enum preview_fate preview_next(struct preview *p, const struct server *s);
 /* Its word and its text, static. */

@@ -65,6 +65,7 @@ struct roster_room {
 	size_t known; /* places for servers by id, a power of two; 0 = none */
 	size_t points; /* on the ring; 0 = no ring */
 	bool maglev;
+	bool homes;
 };
 
 struct roster {
@@ -78,8 +79,8 @@ struct roster {
 	uint32_t *maglev;              /* owns; ROSTER_MAGLEV_SLOTS indexes into by_key; NULL if not wanted */
 	struct ring_point *ring;       /* owns; sorted by hash; NULL if not wanted */
 	size_t ring_count;
-	struct roster_home *homes; /* owns; sorted by address; see roster_find_home() */
-	size_t home_count;         /* 0 unless the backend has `persist` */
+	struct roster_home *homes; /* owns; none are needed without `persist`; sorted by address */
+	size_t home_count;
 	/* Over the tables in which a hash is looked up, including keys and weights of the servers: two
 	 * machines with the same file agree, however its lines are ordered. Without hashing: over keys and
 	 * weights. */
@@ -98,6 +99,8 @@ struct roster {
 #define ROSTER_MAGLEV 2u
 /* That of servers by id. */
 #define ROSTER_KNOWN  4u
+/* That of servers by address. */
+#define ROSTER_HOMES  8u
 
 /* Those of a roster of a backend with this configuration. */
 unsigned roster_tables_of(const struct config_backend *config);
@@ -112,7 +115,8 @@ bool roster_has_room(const struct roster *r, const struct roster_room *room);
 void roster_fill(struct roster *r, const struct backend *b, uint64_t number);
 /* The server at this IPv4 address (network byte order) and port that clients may come back to; NULL = none.
  * It is up or drains, so it need not be among those that may be chosen, and takes clients whatever its weight
- * is; of several at one address, the first in the file. Any thread. */
+ * is; one whose address has gone from its set takes none. Of several at one address, the first in the file.
+ * Any thread. */
 struct server *roster_find_home(const struct roster *r, uint32_t ip, uint16_t port);
 /* Frees one that no worker has; NULL is harmless. Control thread. */
 void roster_free(struct roster *r);

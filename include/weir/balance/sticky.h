@@ -37,14 +37,19 @@ bool sticky_may_take(const struct server *s);
 
 /* Takes memory for a table as in `config`, if one is needed that `b` does not have. 0 or -ENOMEM. */
 int backend_sticky_prepare(struct backend *b, const struct config_backend *config);
-/* The settings in effect are new: the next roster has their table, with the entries of the one before. Cannot
- * fail. */
+/* The settings in effect are new: the next roster has their table, or still the one before, whose entries
+ * move from then on; those of the other kind are dropped. Cannot fail. */
 void backend_sticky_commit(struct backend *b);
+/* Are there steps of a move to take? */
+bool backend_sticky_moves(const struct backend *b);
+/* Takes one, about a millisecond. False: it was the last, and the backend needs a roster, with the new
+ * table. */
+bool backend_sticky_step(struct backend *b);
 /* That memory is not needed. */
 void backend_sticky_undo(struct backend *b);
 
-/* How many clients have a server by now; 0 without a table. What has expired is removed first, as far as
- * sticky_table_age() does at once. */
+/* How many clients, or addresses that they connect to, have a server by now; 0 without a table. What has
+ * expired is removed first, as far as sticky_table_age() does at once. */
 uint32_t backend_sticky_used(struct backend *b, int64_t now_ns);
 
 /* How many places a roster needs for so many servers. */

@@ -10,10 +10,11 @@ OPTION("balance", BACK_D, BACK_D, OPT_BALANCE, 0, "roundrobin|leastconn|random|f
        "How a server is chosen; random(N) takes the least loaded of N different servers, first fills one "
        "server after another.",
        "balance = leastconn")
-OPTION("sticky", BACK_D, BACK_D, OPT_STICKY, 0, "off | src [expire=] [size=]", FIELD_PROXY(sticky), "off", 0,
-       0, "Send a client to the server that it had before, whatever 'balance' says: src = by its IPv4 "
-       "address, or the /64 of its IPv6 one. It keeps a server that is full or draining, not one that is "
-       "down or in maintenance.",
+OPTION("sticky", BACK_D, BACK_D, OPT_STICKY, 0, "off | src|dst [expire=] [size=]", FIELD_PROXY(sticky), "off",
+       0, 0, "Send a client to the server that it had before, whatever 'balance' says: src = by its IPv4 "
+       "address, or the /64 of its IPv6 one; dst = by the address that it connects to, so that all clients "
+       "of an address go to one server, and stay there when an earlier one comes back. They keep a server "
+       "that is full or draining, not one that is down or in maintenance.",
        "sticky = src expire=30m size=100k")
 OPTION("server", BACK, BACK, OPT_SERVER, OPT_NAMED | OPT_REPEAT, "ADDRESS [OPTION...]", NO_FIELD,
        NULL, 0, 0, "A server; a name that does not resolve is looked up again. ADDRESS:* has the "
@@ -165,11 +166,12 @@ OPTION("hash-balance-factor", IN_BALANCE, IN_BALANCE, OPT_INT, OPT_OR_OFF, "off 
        "For random, maglev and source hash=consistent: maximum load of a server, in percent of the average.",
        "balance = source hash=consistent hash-balance-factor=150")
 OPTION("expire", IN_STICKY, IN_STICKY, OPT_DURATION, 0, "DURATION", FIELD_STICKY(expire_ns), "30m",
-       NS_PER_SEC, MAX_NS, "How long after its last connection a client is remembered.",
+       NS_PER_SEC, MAX_NS,
+       "How long after its last connection a client, or the address that it connected to, is remembered.",
        "sticky = src expire=8h")
 OPTION("size", IN_STICKY, IN_STICKY, OPT_BYTES, 0, "N", FIELD_STICKY(size), "100k", 1, 1 << 24,
-       "How many clients are remembered, in units of 1,024 with k and of 1,048,576 with m; if there are "
-       "more, the one that has been away for longest is forgotten.",
+       "How many clients or addresses are remembered, in units of 1,024 with k and of 1,048,576 with m; if "
+       "there are more, the one that has been away for longest is forgotten.",
        "sticky = src size=1m")
 OPTION("weight", IN_SERVER, IN_SERVER, OPT_COUNT, 0, "N", MADE_SERVER(weight), "1", 0, 256,
        "Share of this server relative to the others; 0 = no new connections.",

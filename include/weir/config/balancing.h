@@ -23,8 +23,9 @@ enum config_hash { CONFIG_HASH_MODULO, CONFIG_HASH_CONSISTENT };
 /* The part of a server that is hashed; never its position in the file. AUTO: the address of a member of a
  * set, whose name may pass to another address, and the name of any other server. */
 enum config_hash_key { CONFIG_HASH_KEY_AUTO, CONFIG_HASH_KEY_NAME, CONFIG_HASH_KEY_ADDRESS };
-/* By what clients that keep their server are told apart; in the order of setting_sticky.c. */
-enum config_sticky_by { CONFIG_STICKY_OFF, CONFIG_STICKY_SRC };
+/* Which clients have one server: those of an address, or those that connect to an address; in the order of
+ * setting_sticky.c. */
+enum config_sticky_by { CONFIG_STICKY_OFF, CONFIG_STICKY_SRC, CONFIG_STICKY_DST };
 
 #define CONFIG_DRAWS_MAX 100
 
@@ -41,7 +42,7 @@ struct config_balancing {
 struct config_sticky {
 	enum config_sticky_by by;
 	int64_t expire_ns; /* since a client was last sent to its server */
-	uint32_t size;	   /* clients */
+	uint32_t size;	   /* clients, or addresses that they connect to */
 };
 
 #endif

@@ -10,6 +10,16 @@ from harness.timing import wait_until
 NO_SERVER = "has no server left"
 
 
+def losing_servers(weir):
+    """As `weir`, for daemons whose backends lose all servers."""
+    def start(*args, **kw):
+        daemon = weir(*args, **kw)
+        daemon.expected_alarms = NO_SERVER
+        return daemon
+
+    return start
+
+
 def stat(daemon, server, proxy="l"):
     """The row of a server in `show stat`."""
     text = daemon.ask("show stat").lstrip("# ")

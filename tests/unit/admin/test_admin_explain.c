@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "weir/balance/sticky.h"
 #include "why_rig.h"
 
 static void a_client_is_followed_to_its_server(void **state)
@@ -125,6 +126,11 @@ static int setup_with_any_port(void **state)
 	return err;
 }
 
+static struct endpoint *first_endpoint(void)
+{
+	return list_entry(first_frontend()->endpoints.next, struct endpoint, link);
+}
+
 /* Where no bind has the port, one that takes any does. */
 static void a_listener_that_takes_any_port_is_found(void **state)
 {
@@ -167,6 +173,43 @@ static void a_client_of_a_unix_socket_can_be_asked_about(void **state)
 		   "result: the client goes to one of 2 servers of web\n");
 }
 
+static int setup_sticky(void **state)
+{
+	int err;
+
+	backend_configs[0].sticky =
+		(struct config_sticky){.by = CONFIG_STICKY_DST, .size = 10, .expire_ns = NS_PER_SEC};
+	err = setup(state);
+	backend_configs[0].sticky = (struct config_sticky){.by = CONFIG_STICKY_OFF};
+	return err;
+}
+
+static void an_address_keeps_its_server(void **state)
+{
+	const struct sticky_change to = {.to = server_at(0, 1)->name_id, .expires_ns = INT64_MAX};
+	const struct addr_brief loopback = {.family = AF_INET, .ip = {127, 0, 0, 1}};
+	struct sticky_key k;
+	bool evicted;
+
+	(void)state;
+	assert_true(sticky_key_of(STICKY_DESTINATIONS, &loopback, &k));
+	(void)sticky_table_set(engine.backends[0]->sticky, &k, &to, &evicted);
+	assert_has("explain listener=in client=192.0.2.7",
+		   "sticky: clients that connect to 127.0.0.1 keep b\n");
+	assert_has("explain listener=in client=192.0.2.7 dst=127.0.0.1",
+		   "result: the client goes to web/b\n");
+	assert_has("explain listener=in client=192.0.2.7 dst=127.0.0.2",
+		   "result: in listens at 127.0.0.1:8080, not at the address in 'dst'\n");
+	first_endpoint()->addr.in.sin_addr.s_addr = htonl(INADDR_ANY);
+	assert_has("explain listener=in client=192.0.2.7", "sticky: the address that the client connects to");
+	assert_has("explain listener=in client=192.0.2.7 dst=127.0.0.1",
+		   "result: the client goes to web/b\n");
+	assert_has("explain listener=in client=192.0.2.7 dst=127.0.0.2",
+		   "result: the client goes to one of 2 servers of web\n");
+	assert_has("explain listener=in client=192.0.2.7 dst=unix", "error: 'dst' is not an address");
+	assert_has("explain listener=in client=192.0.2.7 dst=x", "error: 'dst' is not an address: names");
+}
+
 static void the_answer_as_json_has_the_same_steps(void **state)
 {
 	(void)state;
@@ -191,6 +234,7 @@ int main(void)
 		TEST(without_a_server_the_frontend_decides),
 		TEST(words_that_make_no_sense_are_refused),
 		TEST(a_client_of_a_unix_socket_can_be_asked_about),
+		cmocka_unit_test_setup_teardown(an_address_keeps_its_server, setup_sticky, teardown),
 		TEST(the_answer_as_json_has_the_same_steps),
 	};
 

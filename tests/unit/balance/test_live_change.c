@@ -18,6 +18,7 @@
 #include "live_by_hand.h"
 #include "updates_by_hand.h"
 #include "weir/balance/live_change.h"
+#include "weir/balance/sticky.h"
 #include "weir/config/same.h"
 
 #define TIMES 100000
@@ -470,6 +471,7 @@ static void commit_needs_no_memory_for_the_tables_of_another_change(void **state
 		int err;
 
 		way.balance = ways[i];
+		way.persist = i % 2 == 0 ? CONFIG_PERSIST_RDP : CONFIG_PERSIST_OFF;
 		v = backend_prepare_change(b, &way, &err);
 		s = server_prepare(b, &other, &err);
 		assert_non_null(v);
@@ -484,10 +486,91 @@ static void commit_needs_no_memory_for_the_tables_of_another_change(void **state
 		assert_false(b->held);
 		assert_null(b->spare);
 		assert_int_equal(backend_roster(b)->how.algorithm, ways[i].algorithm);
+		assert_true(i % 2 != 0 || backend_roster(b)->homes != NULL);
 		end_turn();
 		removal(s);
 		assert_int_equal(b->tables, 0);
 	}
+}
+
+#define CLIENTS 4000
+
+static struct sticky_key client(uint32_t n)
+{
+	return (struct sticky_key){.network = n, .family = AF_INET};
+}
+
+static void change_sticky(enum config_sticky_by by, uint32_t size)
+{
+	struct config_backend way = c.backend;
+	struct backend_settings *v;
+	int err;
+
+	way.sticky = (struct config_sticky){.by = by, .size = size, .expire_ns = 1};
+	v = backend_prepare_change(b, &way, &err);
+	assert_non_null(v);
+	backend_commit_change(u, v);
+}
+
+static void assert_clients_are_known(void)
+{
+	for (uint32_t n = 0; n < CLIENTS; n += 7) {
+		const struct sticky_key k = client(n);
+
+		assert_int_equal(sticky_table_look(b->sticky, &k, 0), n + 1);
+		assert_int_equal(sticky_table_look(backend_roster(b)->sticky, &k, 0), n + 1);
+	}
+	assert_int_equal(sticky_table_used(b->sticky), CLIENTS);
+}
+
+/* A large table would take seconds, in which nothing else was done. */
+static void clients_move_to_another_table_in_many_turns(void **state)
+{
+	unsigned turns = 0;
+
+	(void)state;
+	change_sticky(CONFIG_STICKY_SRC, CLIENTS * 2);
+	end_turn();
+	assert_false(backend_sticky_moves(b));
+	for (uint32_t n = 0; n < CLIENTS; n++) {
+		const struct sticky_change to = {.to = n + 1, .expires_ns = n + 1};
+		const struct sticky_key k = client(n);
+		bool evicted;
+
+		assert_int_equal(sticky_table_set(b->sticky, &k, &to, &evicted), n + 1);
+	}
+	change_sticky(CONFIG_STICKY_SRC, CLIENTS * 10);
+	for (; backend_sticky_moves(b); turns++) {
+		assert_int_equal(sticky_table_size(b->sticky), CLIENTS * 10);
+		if (turns % 8 == 0)
+			assert_clients_are_known();
+		end_turn();
+	}
+	assert_true(turns > 20);
+	assert_clients_are_known();
+	assert_ptr_equal(b->sticky, backend_roster(b)->sticky);
+	assert_true(updates_by_hand_idle(&hand));
+	/* Twice, and none at all, while clients move. */
+	change_sticky(CONFIG_STICKY_SRC, CLIENTS * 5);
+	end_turn();
+	change_sticky(CONFIG_STICKY_SRC, CLIENTS * 10);
+	assert_clients_are_known();
+	end_turn();
+	assert_true(backend_sticky_moves(b));
+	change_sticky(CONFIG_STICKY_DST, CLIENTS * 10); /* the keys mean something else */
+	assert_false(backend_sticky_moves(b));
+	assert_int_equal(sticky_table_used(b->sticky), 0);
+	change_sticky(CONFIG_STICKY_DST, CLIENTS);
+	assert_true(backend_sticky_moves(b));
+	end_turn();
+	assert_int_equal(sticky_table_keys(backend_roster(b)->sticky), STICKY_DESTINATIONS);
+	change_sticky(CONFIG_STICKY_SRC, CLIENTS);
+	assert_false(backend_sticky_moves(b));
+	change_sticky(CONFIG_STICKY_OFF, 0);
+	end_turn();
+	end_turn();
+	assert_null(backend_roster(b)->sticky);
+	assert_int_equal(retire_count(&live->retire), 0);
 }
 
 static void hundred_thousand_servers_come_and_go(void **state)
@@ -529,6 +612,7 @@ int main(void)
 		LIVE_TEST(backend_comes_changes_and_goes),
 		LIVE_TEST(who_is_on_his_way_to_a_backend_that_goes_finds_its_servers),
 		LIVE_TEST(commit_needs_no_memory_for_the_tables_of_another_change),
+		LIVE_TEST(clients_move_to_another_table_in_many_turns),
 		LIVE_TEST(each_allocation_that_fails_leaves_all_as_it_was),
 		LIVE_TEST(commit_needs_no_memory),
 		LIVE_TEST(hundred_thousand_servers_come_and_go),

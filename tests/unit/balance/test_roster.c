@@ -86,6 +86,26 @@ static void clients_may_come_back_to_what_is_up_or_drains(void **state)
 	assert_homes("RRR", "abc");
 }
 
+static void nobody_comes_back_to_a_member_that_leaves_its_set(void **state)
+{
+	const uint32_t ip = htonl(INADDR_LOOPBACK);
+	struct config_of_servers c;
+	struct backend *b;
+
+	(void)state;
+	configure(&c, "UU");
+	c.backend.persist = CONFIG_PERSIST_RDP;
+	b = backend_by_hand(&c.config);
+	assert_non_null(b);
+	assert_int_equal(server_set_leaves(b->servers[0], true, "test", 1), 0);
+	assert_int_equal(atomic_load(&b->servers[0]->state), SERVER_DRAIN);
+	assert_null(roster_find_home(backend_roster(b), ip, 1001));
+	assert_ptr_equal(roster_find_home(backend_roster(b), ip, 1002), b->servers[1]);
+	assert_int_equal(server_set_leaves(b->servers[0], false, "test", 2), 0);
+	assert_ptr_equal(roster_find_home(backend_roster(b), ip, 1001), b->servers[0]);
+	backend_by_hand_free(b);
+}
+
 static void without_persist_there_is_nobody_to_come_back_to(void **state)
 {
 	struct config_of_servers c;
@@ -96,6 +116,7 @@ static void without_persist_there_is_nobody_to_come_back_to(void **state)
 	b = backend_by_hand(&c.config);
 	assert_non_null(b);
 	assert_int_equal(backend_roster(b)->home_count, 0);
+	assert_null(backend_roster(b)->homes);
 	assert_null(roster_find_home(backend_roster(b), htonl(INADDR_LOOPBACK), 1001));
 	backend_by_hand_free(b);
 }
@@ -579,6 +600,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(clients_may_come_back_to_what_is_up_or_drains),
+		cmocka_unit_test(nobody_comes_back_to_a_member_that_leaves_its_set),
 		cmocka_unit_test(without_persist_there_is_nobody_to_come_back_to),
 		cmocka_unit_test(a_server_that_moves_is_found_at_its_new_address),
 		cmocka_unit_test(of_several_at_one_address_the_first_that_is_usable_counts),

@@ -17,6 +17,7 @@
 #include "weir/engine/source_wait.h"
 #include "weir/net/source_table.h"
 #include "engine/admission.h"
+#include "engine/destination.h"
 #include "engine/extra.h"
 #include "engine/session.h"
 #include "engine/session_end.h"
@@ -698,6 +699,52 @@ static void a_transparent_listener_is_asked_for_the_port_of_the_connection(void 
 	close(fd);
 }
 
+static void assert_destination(struct rig *r, int fd, const char *ip)
+{
+	struct session *s = client(r, "10.0.0.1");
+	struct addr_brief to;
+	uint8_t wanted[16];
+
+	s->sides[SIDE_CLIENT].sock.fd = fd;
+	assert_int_equal(destination_of(s, &to), ip != NULL);
+	if (ip != NULL) {
+		assert_int_equal(to.family, AF_INET);
+		assert_int_equal(inet_pton(AF_INET, ip, wanted), 1);
+		assert_memory_equal(to.ip, wanted, 4);
+	}
+	end(s);
+}
+
+static void the_kernel_is_asked_where_a_client_connected_to_only_if_it_may_be_anywhere(void **state)
+{
+	struct rig *r = *state;
+	struct addr a;
+	struct session *s;
+	struct addr_brief to;
+	const int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	memset(&a, 0, sizeof(a));
+	set_ip4(&a, "127.0.0.3", 0);
+	assert_int_equal(bind(fd, &a.sa, a.len), 0);
+	start(r);
+	set_ip4(&r->endpoint->addr, "127.0.0.2", 80);
+	assert_destination(r, -1, "127.0.0.2");
+	set_ip4(&r->endpoint->addr, "0.0.0.0", 80);
+	assert_destination(r, -1, NULL);
+	assert_destination(r, fd, "127.0.0.3");
+	s = client(r, "10.0.0.1");
+	assert_non_null(session_extra(s));
+	s->extra->dst = (struct addr_brief){.family = AF_INET6, .port = 443};
+	assert_true(destination_of(s, &to));
+	assert_int_equal(to.family, AF_INET6);
+	s->extra->dst.family = AF_UNIX; /* of a header with paths */
+	assert_false(destination_of(s, &to));
+	end(s);
+	set_unix(&r->endpoint->addr);
+	assert_destination(r, fd, NULL);
+	close(fd);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, open_rig, close_rig)
 
 int main(void)
@@ -722,6 +769,7 @@ int main(void)
 		TEST(a_rule_by_port_needs_the_port_and_its_network),
 		TEST(the_port_of_a_header_goes_before_that_of_the_listener),
 		TEST(a_transparent_listener_is_asked_for_the_port_of_the_connection),
+		TEST(the_kernel_is_asked_where_a_client_connected_to_only_if_it_may_be_anywhere),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

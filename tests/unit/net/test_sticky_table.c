@@ -20,7 +20,12 @@
 
 #define FOREVER INT64_MAX
 
-static struct sticky_key key(const char *text)
+static struct sticky_table *new_table(uint32_t size)
+{
+	return sticky_table_new(STICKY_CLIENTS, size);
+}
+
+static struct sticky_key key_of(enum sticky_keys kind, const char *text)
 {
 	struct addr_brief a = {.family = AF_INET, .port = 4711};
 	struct sticky_key k;
@@ -29,8 +34,13 @@ static struct sticky_key key(const char *text)
 		a.family = AF_INET6;
 		assert_int_equal(inet_pton(AF_INET6, text, a.ip), 1);
 	}
-	assert_true(sticky_key_of(&a, &k));
+	assert_true(sticky_key_of(kind, &a, &k));
 	return k;
+}
+
+static struct sticky_key key(const char *text)
+{
+	return key_of(STICKY_CLIENTS, text);
 }
 
 static struct sticky_key nth(uint32_t n)
@@ -39,7 +49,7 @@ static struct sticky_key nth(uint32_t n)
 				     .ip = {10, (uint8_t)(n >> 16), (uint8_t)(n >> 8), (uint8_t)n}};
 	struct sticky_key k;
 
-	assert_true(sticky_key_of(&a, &k));
+	assert_true(sticky_key_of(STICKY_CLIENTS, &a, &k));
 	return k;
 }
 
@@ -61,7 +71,7 @@ static uint64_t look(struct sticky_table *t, const char *text, int64_t now_ns)
 static void one_client_is_an_ipv4_address_or_a_network_of_ipv6(void **state)
 {
 	static const struct addr_brief local = {.family = AF_UNIX}, none = {.family = 0};
-	struct sticky_table *t = sticky_table_new(100);
+	struct sticky_table *t = new_table(100);
 	struct sticky_key k;
 
 	(void)state;
@@ -74,16 +84,49 @@ static void one_client_is_an_ipv4_address_or_a_network_of_ipv6(void **state)
 	assert_int_equal(look(t, "2001:db8::ffff:ffff:ffff:ffff", 0), 8);
 	assert_int_equal(look(t, "2001:db8:0:1::1", 0), 0);
 	assert_int_equal(look(t, "c000:201::", 0), 0); /* the same bytes as the IPv4 address */
-	assert_false(sticky_key_of(&local, &k));
-	assert_false(sticky_key_of(&none, &k));
+	assert_false(sticky_key_of(STICKY_CLIENTS, &local, &k));
+	assert_false(sticky_key_of(STICKY_CLIENTS, &none, &k));
 	assert_int_equal(sticky_table_used(t), 2);
 	sticky_table_put(t);
 	sticky_table_put(NULL);
 }
 
+static uint64_t look_for(struct sticky_table *t, const char *text)
+{
+	const struct sticky_key k = key_of(STICKY_DESTINATIONS, text);
+
+	return sticky_table_look(t, &k, 0);
+}
+
+static void a_destination_is_a_whole_address(void **state)
+{
+	static const char *const addresses[] = {"192.0.2.1", "192.0.2.2", "2001:db8::1", "2001:db8::2",
+						"2001:db8:0:0:1::1", "2001:db8:0:1::1", "c000:201::"};
+	struct sticky_table *t = sticky_table_new(STICKY_DESTINATIONS, 100);
+	const struct sticky_key mapped = key_of(STICKY_DESTINATIONS, "::ffff:192.0.2.1");
+	struct addr_brief a;
+
+	(void)state;
+	assert_non_null(t);
+	assert_int_equal(sticky_table_keys(t), STICKY_DESTINATIONS);
+	for (uint64_t i = 0; i < sizeof(addresses) / sizeof(addresses[0]); i++)
+		(void)set(t, key_of(STICKY_DESTINATIONS, addresses[i]), 0, i + 1, 0);
+	for (uint64_t i = 0; i < sizeof(addresses) / sizeof(addresses[0]); i++)
+		assert_int_equal(look_for(t, addresses[i]), i + 1);
+	assert_int_equal(sticky_table_look(t, &mapped, 0), 1);
+	assert_int_equal(look_for(t, "2001:db8::3"), 0);
+	a = sticky_key_addr(&(const struct sticky_key){.family = AF_INET6, .network = 1, .host = 2});
+	assert_memory_equal(a.ip + 8, &(const uint64_t){2}, 8);
+	assert_int_equal(sticky_table_clear(t, &mapped), 1);
+	assert_int_equal(look_for(t, "192.0.2.1"), 0);
+	assert_int_equal(sticky_table_bytes(STICKY_DESTINATIONS, 100),
+			 sticky_table_bytes(STICKY_CLIENTS, 100) + 101 * 8);
+	sticky_table_put(t);
+}
+
 static void the_first_of_two_choices_stands(void **state)
 {
-	struct sticky_table *t = sticky_table_new(100);
+	struct sticky_table *t = new_table(100);
 
 	(void)state;
 	assert_int_equal(set(t, key("192.0.2.1"), 0, 1, 0), 1);
@@ -97,7 +140,7 @@ static void the_first_of_two_choices_stands(void **state)
 
 static void an_entry_expires_after_its_last_use(void **state)
 {
-	struct sticky_table *t = sticky_table_new(100);
+	struct sticky_table *t = new_table(100);
 	const struct sticky_key k = key("192.0.2.1");
 
 	(void)state;
@@ -120,7 +163,7 @@ static void an_entry_expires_after_its_last_use(void **state)
 
 static void where_it_is_full_the_one_used_least_recently_leaves(void **state)
 {
-	struct sticky_table *t = sticky_table_new(3);
+	struct sticky_table *t = new_table(3);
 	const struct sticky_change c = {.to = 9, .now_ns = 10, .expires_ns = FOREVER};
 	const struct sticky_key first = key("192.0.2.1"), fourth = key("192.0.2.4");
 	bool evicted;
@@ -151,13 +194,13 @@ static void a_large_table_takes_as_many_as_its_size_and_no_more(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		const uint32_t size = sizes[i];
-		struct sticky_table *t = sticky_table_new(size);
+		struct sticky_table *t = new_table(size);
 		uint32_t right = 0;
 
 		assert_non_null(t);
 		assert_int_equal(sticky_table_size(t), size);
-		assert_true(sticky_table_bytes(size) >= (size_t)size * 40);
-		assert_true(sticky_table_bytes(size) <= 64 * 1024 + (size_t)size * 64);
+		assert_true(sticky_table_bytes(STICKY_CLIENTS, size) >= (size_t)size * 40);
+		assert_true(sticky_table_bytes(STICKY_CLIENTS, size) <= 64 * 1024 + (size_t)size * 64);
 		for (uint32_t n = 0; n < 2 * size + 10; n++) {
 			(void)set(t, nth(n), 0, n + 1, 0);
 			assert_true(sticky_table_used(t) <= size);
@@ -179,7 +222,7 @@ static void a_large_table_takes_as_many_as_its_size_and_no_more(void **state)
 
 static void an_administrator_reads_and_clears(void **state)
 {
-	struct sticky_table *t = sticky_table_new(10);
+	struct sticky_table *t = new_table(10);
 	const struct sticky_key k = key("2001:db8:0:5::7"), other = key("192.0.2.9");
 	struct sticky_row rows[10];
 	struct addr_brief a;
@@ -212,11 +255,20 @@ static void an_administrator_reads_and_clears(void **state)
 }
 
 /* To a larger one, to a smaller one, and on from there, while somebody still has the first. */
+static void move(struct sticky_table *t, struct sticky_table *to)
+{
+	sticky_table_begin_move(t, to);
+	while (sticky_table_step_move(t))
+		continue;
+	assert_false(sticky_table_step_move(t));
+	assert_ptr_equal(sticky_table_to(t), to);
+}
+
 static void a_move_keeps_those_who_were_used_last(void **state)
 {
-	struct sticky_table *first = sticky_table_new(3000);
-	struct sticky_table *larger = sticky_table_new(100000);
-	struct sticky_table *smaller = sticky_table_new(10);
+	struct sticky_table *first = new_table(3000);
+	struct sticky_table *larger = new_table(100000);
+	struct sticky_table *smaller = new_table(10);
 	const struct sticky_key oldest = nth(0), newest = nth(1999);
 
 	(void)state;
@@ -225,7 +277,7 @@ static void a_move_keeps_those_who_were_used_last(void **state)
 	const uint32_t had = sticky_table_used(first);
 
 	assert_int_equal(had, 2000);
-	sticky_table_move(first, larger);
+	move(first, larger);
 	assert_int_equal(sticky_table_used(larger), had);
 	assert_int_equal(sticky_table_look(larger, &oldest, 0), 1);
 	/* Whoever has the first one works with the new one. */
@@ -239,7 +291,7 @@ static void a_move_keeps_those_who_were_used_last(void **state)
 
 		(void)sticky_table_use(larger, &k, 51, 5000);
 	}
-	sticky_table_move(larger, smaller);
+	move(larger, smaller);
 	assert_int_equal(sticky_table_used(smaller), 10);
 	assert_int_equal(set(first, key("192.0.2.2"), 0, 78, 52), 78);
 	assert_int_equal(look(smaller, "192.0.2.2", 52), 78);
@@ -254,12 +306,12 @@ static void a_move_keeps_those_who_were_used_last(void **state)
 
 static void a_move_keeps_the_order(void **state)
 {
-	struct sticky_table *t = sticky_table_new(4), *to = sticky_table_new(3);
+	struct sticky_table *t = new_table(4), *to = new_table(3);
 
 	(void)state;
 	for (uint32_t n = 0; n < 4; n++)
 		(void)set(t, nth(n), 0, n + 1, n);
-	sticky_table_move(t, to);
+	move(t, to);
 	const struct sticky_key a = nth(0), b = nth(1), d = nth(3);
 
 	assert_int_equal(sticky_table_look(to, &a, 4), 0);
@@ -267,6 +319,43 @@ static void a_move_keeps_the_order(void **state)
 	(void)set(to, nth(9), 0, 10, 4);
 	assert_int_equal(sticky_table_look(to, &b, 4), 0);
 	assert_int_equal(sticky_table_look(to, &d, 4), 4);
+	sticky_table_put(t);
+	sticky_table_put(to);
+}
+
+#define HOSTS 3000u
+
+/* All of one network. */
+static struct sticky_key host(uint32_t n)
+{
+	const struct addr_brief a = {.family = AF_INET6,
+				     .ip = {0x20, 1, 0xd, 0xb8, [13] = (uint8_t)(n >> 16),
+					    [14] = (uint8_t)(n >> 8), [15] = (uint8_t)n}};
+	struct sticky_key k;
+
+	assert_true(sticky_key_of(STICKY_DESTINATIONS, &a, &k));
+	return k;
+}
+
+static void a_move_keeps_whole_addresses(void **state)
+{
+	struct sticky_table *t = sticky_table_new(STICKY_DESTINATIONS, 2 * HOSTS);
+	struct sticky_table *to = sticky_table_new(STICKY_DESTINATIONS, 4 * HOSTS);
+
+	(void)state;
+	assert_true(sticky_table_parts(t) > 1);
+	for (uint32_t n = 0; n < HOSTS; n++)
+		(void)set(t, host(n), 0, n + 1, 0);
+	move(t, to);
+	for (uint32_t n = 0; n < HOSTS; n++) {
+		const struct sticky_key k = host(n);
+		struct sticky_row row;
+
+		assert_int_equal(sticky_table_look(to, &k, 0), n + 1);
+		assert_true(sticky_table_find(to, &k, &row));
+		assert_true(row.key.host == k.host);
+	}
+	assert_int_equal(sticky_table_used(to), HOSTS);
 	sticky_table_put(t);
 	sticky_table_put(to);
 }
@@ -319,7 +408,7 @@ static struct sticky_row *rows_of(struct sticky_table *t, size_t *count)
 
 static void of_many_a_smaller_table_keeps_those_used_last(void **state)
 {
-	struct sticky_table *t = sticky_table_new(MANY), *to = sticky_table_new(MANY / 10);
+	struct sticky_table *t = new_table(MANY), *to = new_table(MANY / 10);
 	const int64_t now = fill(t, MANY);
 	struct sticky_row *before, *had, *has;
 	int64_t oldest_left[64];
@@ -327,7 +416,7 @@ static void of_many_a_smaller_table_keeps_those_used_last(void **state)
 
 	(void)state;
 	before = rows_of(t, &before_count);
-	sticky_table_move(t, to);
+	move(t, to);
 	had = rows_of(to, &had_count);
 	assert_int_equal(had_count, MANY / 10);
 	/* By chance a part may be full before the others: not by so much. */
@@ -360,15 +449,90 @@ static void of_many_a_smaller_table_keeps_those_used_last(void **state)
 	sticky_table_put(to);
 }
 
+/* The second half of those in `before` are used: they move out of their turn. */
+static void use_half(struct sticky_table *t, const struct sticky_row *before, size_t count, int64_t now)
+{
+	for (size_t i = count / 2; i < count; i++)
+		assert_int_not_equal(sticky_table_use(t, &before[i].key, 0, now + (int64_t)i), 0);
+}
+
+static void during_a_move_both_are_one_table(void **state)
+{
+	const uint32_t size = MANY / 4;
+	struct sticky_table *t = new_table(size), *to = new_table(2 * size);
+	const int64_t now = fill(t, size / 2);
+	struct sticky_row *before, *rows;
+	size_t count, steps = 0, mixed = 0;
+
+	(void)state;
+	before = rows_of(t, &count);
+	assert_int_equal(count, size / 2);
+	sticky_table_begin_move(t, to);
+	do {
+		assert_int_equal(sticky_table_size(t), 2 * size);
+		assert_int_equal(sticky_table_used(t), count);
+		mixed += sticky_table_used(to) > 0 && sticky_table_used(to) < count;
+		if (++steps % 4 != 0)
+			continue;
+		rows = rows_of(t, &count);
+		assert_int_equal(count, size / 2);
+		free(rows);
+		use_half(t, before, 100, now);
+	} while (sticky_table_step_move(t));
+	assert_true(mixed > 3);
+	assert_int_equal(sticky_table_used(to), count);
+	free(before);
+	sticky_table_put(t);
+	sticky_table_put(to);
+}
+
+/* Before its memory is there, before it begins, early, and late. */
+static void a_table_that_moves_can_be_cleared_and_given_up(void **state)
+{
+	static const unsigned steps[] = {0, 20, 0, 0};
+	static const uint32_t moved[] = {0, 0, 1, MANY / 16};
+	const uint32_t size = MANY / 4;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		struct sticky_table *t = new_table(size), *to = new_table(2 * size);
+		const struct sticky_key a = nth(1);
+
+		(void)fill(t, size / 2);
+		sticky_table_begin_move(t, to);
+		for (unsigned n = 0; n < steps[i]; n++)
+			assert_true(sticky_table_step_move(t));
+		while (sticky_table_used(to) < moved[i])
+			assert_true(sticky_table_step_move(t));
+		assert_int_equal(sticky_table_clear(t, &a), 1);
+		assert_int_equal(sticky_table_clear(t, NULL), size / 2 - 1);
+		assert_int_equal(sticky_table_used(t), 0);
+		assert_int_equal(sticky_table_clear(t, NULL), 0);
+		for (uint32_t n = 0; n < 1000; n++) {
+			const struct sticky_key k = nth(n);
+
+			assert_int_equal(sticky_table_look(t, &k, 0), 0);
+			assert_int_equal(set(t, k, 0, 7 + n, 0), 7 + n);
+		}
+		sticky_table_put(to);
+		if (i % 2 == 0)
+			while (sticky_table_step_move(t))
+				continue;
+		assert_int_equal(sticky_table_used(t), 1000);
+		assert_int_equal(sticky_table_look(t, &a, 0), 8);
+		sticky_table_put(t);
+	}
+}
+
 static void of_many_a_larger_table_keeps_the_order(void **state)
 {
-	struct sticky_table *t = sticky_table_new(MANY), *to = sticky_table_new(2 * MANY);
+	struct sticky_table *t = new_table(MANY), *to = new_table(2 * MANY);
 	const int64_t now = fill(t, MANY / 2);
 	struct sticky_row *rows;
 	size_t count, gone = 0;
 
 	(void)state;
-	sticky_table_move(t, to);
+	move(t, to);
 	rows = rows_of(to, &count);
 	assert_int_equal(count, MANY / 2);
 	for (int64_t at = 0; at < now; at += now / 20) {
@@ -385,7 +549,7 @@ static void of_many_a_larger_table_keeps_the_order(void **state)
 /* Each scrape ages every table; after a quiet night all of a large one has expired. */
 static void of_many_that_have_expired_a_call_removes_some(void **state)
 {
-	struct sticky_table *t = sticky_table_new(5 * MANY);
+	struct sticky_table *t = new_table(5 * MANY);
 	const unsigned parts = sticky_table_parts(t);
 	const int64_t now = fill(t, 4 * MANY);
 	uint32_t calls = 0;
@@ -449,7 +613,7 @@ static void *choose(void *arg)
 static void a_client_has_one_server_under_threads_and_moves(void **state)
 {
 	struct sticky_table *tables[8];
-	struct shared s = {.table = sticky_table_new(4096)};
+	struct shared s = {.table = new_table(4096)};
 	pthread_t t[THREADS];
 	void *error;
 
@@ -459,8 +623,8 @@ static void a_client_has_one_server_under_threads_and_moves(void **state)
 		assert_int_equal(pthread_create(&t[i], NULL, choose, &s), 0);
 	tables[0] = s.table;
 	for (uint32_t i = 1; i < 8; i++) {
-		tables[i] = sticky_table_new(i % 2 == 0 ? 100000 : 128);
-		sticky_table_move(tables[i - 1], tables[i]);
+		tables[i] = new_table(i % 2 == 0 ? 100000 : 128);
+		move(tables[i - 1], tables[i]);
 	}
 	for (int i = 0; i < THREADS; i++) {
 		assert_int_equal(pthread_join(t[i], &error), 0);
@@ -505,7 +669,7 @@ static void *come_back(void *arg)
 /* Through tables of these sizes, of which the last one remains. */
 static void move_a_crowd(struct crowd *w, const uint32_t *sizes, size_t count)
 {
-	struct sticky_table *tables[CROWD_TABLES] = {sticky_table_new(sizes[0])};
+	struct sticky_table *tables[CROWD_TABLES] = {new_table(sizes[0])};
 	pthread_t t[THREADS];
 	void *error;
 
@@ -517,9 +681,9 @@ static void move_a_crowd(struct crowd *w, const uint32_t *sizes, size_t count)
 	while (atomic_load(&w->rounds) == 0)
 		(void)sched_yield();
 	for (size_t i = 1; i < count; i++) {
-		tables[i] = sticky_table_new(sizes[i]);
+		tables[i] = new_table(sizes[i]);
 		assert_non_null(tables[i]);
-		sticky_table_move(tables[i - 1], tables[i]);
+		move(tables[i - 1], tables[i]);
 	}
 	atomic_store(&w->ends, true);
 	for (int i = 0; i < THREADS; i++) {
@@ -559,6 +723,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_client_is_an_ipv4_address_or_a_network_of_ipv6),
+		cmocka_unit_test(a_destination_is_a_whole_address),
 		cmocka_unit_test(the_first_of_two_choices_stands),
 		cmocka_unit_test(an_entry_expires_after_its_last_use),
 		cmocka_unit_test(where_it_is_full_the_one_used_least_recently_leaves),
@@ -566,7 +731,10 @@ int main(void)
 		cmocka_unit_test(an_administrator_reads_and_clears),
 		cmocka_unit_test(a_move_keeps_those_who_were_used_last),
 		cmocka_unit_test(a_move_keeps_the_order),
+		cmocka_unit_test(a_move_keeps_whole_addresses),
 		cmocka_unit_test(of_many_a_smaller_table_keeps_those_used_last),
+		cmocka_unit_test(during_a_move_both_are_one_table),
+		cmocka_unit_test(a_table_that_moves_can_be_cleared_and_given_up),
 		cmocka_unit_test(of_many_a_larger_table_keeps_the_order),
 		cmocka_unit_test(of_many_that_have_expired_a_call_removes_some),
 		cmocka_unit_test(a_client_has_one_server_under_threads_and_moves),

@@ -263,6 +263,7 @@ static void what_is_printed_reads_back_without_a_warning(void **state)
 		"[defaults]\nsticky = src expire=90m size=3k\n" GOOD
 		"[listen b]\nbind = :1\nserver a = x:1\nserver b = x:2\n"
 		"[listen c]\nbind = :2\nsticky = off\nserver a = x:1\nserver b = x:2\n",
+		"[listen c]\nbind = :2\nsticky = dst expire=365d size=1\nserver a = x:1\nserver b = x:2\n",
 	};
 
 	(void)state;

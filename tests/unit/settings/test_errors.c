@@ -369,6 +369,10 @@ static void a_client_is_kept_by_its_address_for_a_while(void **state)
 	assert_refused("[defaults]\nsticky = req.rdp_cookie\n" GOOD, "'sticky' cannot be",
 		       "write persist = rdp, and sniff = rdp in the frontend", NULL);
 	assert_refused("[defaults]\nsticky = src,ipmask(24)\n" GOOD, "'sticky' cannot be", "the /64", NULL);
+	assert_refused("[defaults]\nsticky = dst,ipmask(24)\n" GOOD, "'sticky' cannot be", "write dst", NULL);
+	assert_refused("[defaults]\nsticky = dst_port\n" GOOD, "'sticky' cannot be", "whatever the port",
+		       NULL);
+	assert_refused("[defaults]\nsticky = dstx\n" GOOD, "'sticky' cannot be", "sticky = dst expire", NULL);
 	assert_refused("[defaults]\nsticky = expire=3s\n" GOOD, "'sticky' cannot be", "write src first",
 		       NULL);
 	assert_refused("[defaults]\nsticky = off size=3\n" GOOD, "t.ini:2:14: error: 'sticky' is off", NULL);
@@ -379,6 +383,7 @@ static void a_client_is_kept_by_its_address_for_a_while(void **state)
 	assert_refused("[defaults]\nsticky = src size=0\n" GOOD, "'size' is 0; allowed: 1 to 16m", NULL);
 	assert_refused("[defaults]\nsticky = src size=17m\n" GOOD, "'size' is 17m; allowed: 1 to 16m", NULL);
 	assert_refused("[defaults]\nsticky = src siez=3\n" GOOD, "has no option 'siez'", "'size'", NULL);
+	assert_refused("[defaults]\nstick on dst\n" GOOD, "unknown key 'stick on dst'", "sticky = dst", NULL);
 	assert_refused("[defaults]\nstick on src\n" GOOD, "unknown key 'stick on src'", "sticky = src", NULL);
 	assert_refused("[defaults]\nstick-table type ip size 1m\n" GOOD, "unknown key 'stick-table type ip'",
 		       "sticky = src expire=30m", NULL);
