@@ -163,31 +163,18 @@ static const char *request_of(struct arena *a, const char *text)
 			    method_len > 0 ? text : "OPTIONS", len > 0 ? (int)len : 1, len > 0 ? path : "/");
 }
 
-/* Translates HAProxy's "PATH mode 660 level admin expose-fd listeners" after "stats socket": unsupported
- * words are left out, and a path replaces a TCP address. */
+/* Translates HAProxy's "PATH mode 660 level admin expose-fd listeners" after "stats socket" as `weir convert`
+ * does: the path is that of weir.service, because HAProxy may still use its own; owners are HAProxy's. */
 static const char *socket_of(struct arena *a, const char *text)
 {
-	static const struct {
-		const char *theirs;
-		const char *ours;
-	} words[] = {{"mode", "mode"},	 {"user", "user"}, {"uid", "user"},
-		     {"group", "group"}, {"gid", "group"}, {"level", "level"}};
 	const char *sum = "unix:/run/weir/admin.sock";
-	const bool abstract = strncmp(text, "abns@", 5) == 0; /* an abstract name has no owner */
 
-	if (text[0] == '/')
-		sum = arena_printf(a, "unix:%s", first_word(a, text));
-	else if (strncmp(text, "unix@", 5) == 0 || strncmp(text, "abns@", 5) == 0)
-		sum = first_word(a, text);
 	while (*(text = skip_blanks(text + strcspn(text, BLANKS))) != '\0') {
-		for (size_t i = 0; i < ARRAY_LEN(words); i++) {
-			const char *value = skip_blanks(text + strcspn(text, BLANKS));
+		const char *word = begins(text, "mode") ? "mode" : begins(text, "level") ? "level" : NULL;
+		const char *value = skip_blanks(text + strcspn(text, BLANKS));
 
-			if (abstract && strcmp(words[i].ours, "level") != 0)
-				continue;
-			if (begins(text, words[i].theirs) && *value != '\0')
-				sum = arena_printf(a, "%s %s=%s", sum, words[i].ours, first_word(a, value));
-		}
+		if (word != NULL && *value != '\0')
+			sum = arena_printf(a, "%s %s=%s", sum, word, first_word(a, value));
 	}
 	return sum;
 }
