@@ -110,6 +110,17 @@ static int make_folders(const char *folder, const struct convert_result *r)
 	return err;
 }
 
+/* A name that cannot be replaced, which rename() would refuse too late. */
+static int refuse_folder(const struct target *t)
+{
+	struct stat st;
+
+	if (lstat(t->path, &st) != 0 || !S_ISDIR(st.st_mode))
+		return 0;
+	errno = EISDIR;
+	return complain(t->path);
+}
+
 /* Writes everything beside its name first; then the names change, which hardly fails. */
 static int write_folder(const char *folder, const struct convert_result *r)
 {
@@ -128,6 +139,8 @@ static int write_folder(const char *folder, const struct convert_result *r)
 	}
 	for (size_t i = 0; i < count && err == 0; i++)
 		err = write_target(folder, &list[i]);
+	for (size_t i = 0; i < count && err == 0; i++)
+		err = refuse_folder(&list[i]);
 	for (size_t i = 0; i < count && err == 0; i++) {
 		if (rename(list[i].made, list[i].path) != 0)
 			err = complain(list[i].path);
@@ -154,19 +167,43 @@ static bool find_program(const struct cli_args *a, enum convert_from *from)
 	return *from != CONVERT_GUESS;
 }
 
-static int print_report(const struct cli_args *a, const struct convert_result *r)
+static char *make_report(const struct cli_args *a, const struct convert_result *r)
 {
-	FILE *out = a->report != NULL ? fopen(a->report, "we") : stderr;
-	int err = 0;
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
 
 	if (out == NULL)
-		return complain(a->report);
+		return NULL;
 	if (a->json)
 		convert_report_json(r, out);
 	else
 		convert_report(r, out, a->quiet && a->report == NULL);
-	if (a->report != NULL && fclose(out) != 0)
-		err = complain(a->report);
+	if (fclose(out) != 0) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+/* In one piece: standard error has no buffer. */
+static int print_report(const struct cli_args *a, const struct convert_result *r)
+{
+	const char *name = a->report != NULL ? a->report : "stderr";
+	char *text = make_report(a, r);
+	FILE *out;
+	int err = 0;
+
+	if (text == NULL) {
+		fputs("weir: out of memory\n", stderr);
+		return -ENOMEM;
+	}
+	out = a->report != NULL ? fopen(a->report, "we") : stderr;
+	if (out == NULL || fputs(text, out) == EOF || fflush(out) != 0)
+		err = complain(name);
+	if (a->report != NULL && out != NULL && fclose(out) != 0 && err == 0)
+		err = complain(name);
+	free(text);
 	return err;
 }
 
@@ -176,9 +213,11 @@ static enum exit_code conclude(const struct cli_args *a, const struct convert_re
 		return EXIT_CONFIG;
 	if (a->strict && r->counts[OLD_DIFFERENT] + r->counts[OLD_LOST] > 0)
 		return EXIT_STRICT;
-	if (a->folder == NULL)
-		fputs(r->ini, stdout);
-	else if (write_folder(a->folder, r) != 0)
+	if (a->folder == NULL && (fputs(r->ini, stdout) == EOF || fflush(stdout) != 0)) {
+		(void)complain("stdout");
+		return EXIT_ENVIRONMENT;
+	}
+	if (a->folder != NULL && write_folder(a->folder, r) != 0)
 		return EXIT_ENVIRONMENT;
 	return r->counts[OLD_LOST] > 0 ? EXIT_WOULD_CHANGE : EXIT_FINE;
 }

@@ -31,9 +31,12 @@ void *arena_alloc_owner(struct arena *a, size_t size, void (*release)(void *byte
 	struct arena_block *block;
 
 	check(size < SIZE_MAX - sizeof(*block));
+	if (a->max > 0 && a->used + size > a->max)
+		arena_no_memory(a);
 	block = calloc(1, sizeof(*block) + size);
 	if (block == NULL)
 		arena_no_memory(a);
+	a->used += sizeof(*block) + size;
 	block->release = release;
 	block->next = a->blocks;
 	a->blocks = block;

@@ -45,8 +45,10 @@ FOREIGN(HAPROXY, GLOBAL, MISSING, "stats timeout", NULL, "leave this line out")
 FOREIGN(HAPROXY, GLOBAL, MISSING, "log-tag", NULL, "leave this line out")
 FOREIGN(HAPROXY, GLOBAL, MISSING, "log-send-hostname", NULL, "leave this line out")
 FOREIGN(HAPROXY, GLOBAL, RENAMED, "grace", "shutdown-delay", "write 'shutdown-delay' in [global]")
-FOREIGN(HAPROXY, GLOBAL, MISSING, "server-state-file*", NULL, "write 'state-file'")
-FOREIGN(HAPROXY, GLOBAL, MISSING, "server-state-base", NULL, "write 'state-file'")
+FOREIGN(HAPROXY, GLOBAL, DIFFERS, "server-state-file*", NULL,
+        "leave it out: a reload keeps the state of servers, without a file; a restart does not")
+FOREIGN(HAPROXY, GLOBAL, DIFFERS, "server-state-base", NULL,
+        "leave it out: a reload keeps the state of servers, without a file; a restart does not")
 FOREIGN(HAPROXY, GLOBAL, RENAMED, "maxconnrate", "rate-limit", "write 'rate-limit = ...' in the [frontend]")
 FOREIGN(HAPROXY, GLOBAL, RENAMED, "maxsessrate", "rate-limit", "write 'rate-limit = ...' in the [frontend]")
 FOREIGN(HAPROXY, GLOBAL, NOT_OURS, "maxcomprate", NULL, "weir does not read HTTP: leave this line out")
@@ -112,7 +114,8 @@ FOREIGN(HAPROXY, GLOBAL, NO_EFFECT, "expose-*", NULL, "leave this line out")
 FOREIGN(HAPROXY, GLOBAL, NO_EFFECT, "no-memory-trimming", NULL, "leave this line out")
 FOREIGN(HAPROXY, GLOBAL, MISSING, "set-var*", NULL,
         "weir has no variables except '${NAME}' from the environment")
-FOREIGN(HAPROXY, GLOBAL, MISSING, "stats maxconn", NULL, "leave this line out")
+FOREIGN(HAPROXY, GLOBAL, NO_EFFECT, "stats maxconn", NULL,
+        "leave this line out: the admin socket has a limit of its own")
 FOREIGN(HAPROXY, GLOBAL, NO_EFFECT, "stats bind-process", NULL, "leave this line out")
 FOREIGN(HAPROXY, GLOBAL, DIFFERS, "external-check", "exec-checks",
         "write 'exec-checks = 4' in [global]: how many programs may run at once")

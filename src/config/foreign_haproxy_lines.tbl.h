@@ -89,8 +89,8 @@ FOREIGN(HAPROXY, SERVER_WORD, RENAMED, "check-send-proxy", "check",
         "write 'check = tcp proxy=VERSION' in the section")
 FOREIGN(HAPROXY, SERVER_WORD, RENAMED, "check-*", "check", "write 'check' in the section")
 FOREIGN(HAPROXY, SERVER_WORD, RENAMED, "no-check", "check", "write 'check=off'")
-FOREIGN(HAPROXY, SERVER_WORD, MISSING, "track", NULL,
-        "leave it out and add 'check'; what is lost: its state is its own")
+FOREIGN(HAPROXY, SERVER_WORD, DIFFERS, "track", "check-share",
+        "write 'check', with check-port= and check-addr= of the other server, and 'check-share = on'")
 FOREIGN(HAPROXY, SERVER_WORD, MISSING, "stick", NULL, "leave it out")
 FOREIGN(HAPROXY, SERVER_WORD, MISSING, "non-stick", NULL, "leave it out")
 FOREIGN(HAPROXY, SERVER_WORD, NOT_OURS, "redir", NULL, "weir does not read HTTP")

@@ -81,14 +81,16 @@ FOREIGN(HAPROXY, SECTION_LINE, NO_EFFECT, "option log-separate-errors", NULL, "l
 FOREIGN(HAPROXY, SECTION_LINE, RENAMED, "option dontlog-normal", "log-sample", "write 'log-sample = errors'")
 FOREIGN(HAPROXY, SECTION_LINE, NO_EFFECT, "option contstats", NULL,
         "leave this line out: counters are always live")
-FOREIGN(HAPROXY, SECTION_LINE, MISSING, "option socket-stats", NULL, "leave this line out")
+FOREIGN(HAPROXY, SECTION_LINE, NO_EFFECT, "option socket-stats", NULL,
+        "leave this line out: statistics are those of a section, not of each of its addresses")
 FOREIGN(HAPROXY, SECTION_LINE, NO_EFFECT, "option abortonclose", NULL,
         "leave this line out: a client that has left is not served")
 FOREIGN(HAPROXY, SECTION_LINE, MISSING, "option persist", NULL,
         "leave this line out; what is lost: no client stays with a server that is down")
 FOREIGN(HAPROXY, SECTION_LINE, RENAMED, "option transparent", "transparent",
         "write 'transparent' on the bind line")
-FOREIGN(HAPROXY, SECTION_LINE, MISSING, "option nolinger", NULL, "leave this line out")
+FOREIGN(HAPROXY, SECTION_LINE, MISSING, "option nolinger", NULL,
+        "leave this line out; what is lost: connections end with a reset, so that none waits in TIME_WAIT")
 FOREIGN(HAPROXY, SECTION_LINE, RENAMED, "option allbackups", "allbackups", "write 'allbackups = on'")
 FOREIGN(HAPROXY, SECTION_LINE, DIFFERS, "option splice-*", "splice",
         "write 'splice = on' in [global]: it covers both directions")
@@ -120,6 +122,31 @@ FOREIGN(HAPROXY, SECTION_LINE, NOT_OURS, "errorloc*", NULL, "weir does not read 
 FOREIGN(HAPROXY, SECTION_LINE, NOT_OURS, "capture", NULL, "weir does not read HTTP: leave this line out")
 FOREIGN(HAPROXY, SECTION_LINE, NOT_OURS, "compression", NULL, "weir does not read HTTP: leave this line out")
 FOREIGN(HAPROXY, SECTION_LINE, NOT_OURS, "cookie", NULL, "weir does not read HTTP: leave this line out")
+FOREIGN(HAPROXY, SECTION_LINE, NOT_OURS, "reqadd", NULL, "weir does not read HTTP: leave this line out")
+FOREIGN(HAPROXY, SECTION_LINE, NOT_OURS, "reqallow", NULL, "weir does not read HTTP: leave this line out")
+FOREIGN(HAPROXY, SECTION_LINE, NOT_OURS, "reqiallow", NULL, "weir does not read HTTP: leave this line out")
+FOREIGN(HAPROXY, SECTION_LINE, NOT_OURS, "reqdel", NULL, "weir does not read HTTP: leave this line out")
+FOREIGN(HAPROXY, SECTION_LINE, NOT_OURS, "reqidel", NULL, "weir does not read HTTP: leave this line out")
+FOREIGN(HAPROXY, SECTION_LINE, NOT_OURS, "reqdeny", NULL, "weir does not read HTTP: leave this line out")
+FOREIGN(HAPROXY, SECTION_LINE, NOT_OURS, "reqideny", NULL, "weir does not read HTTP: leave this line out")
+FOREIGN(HAPROXY, SECTION_LINE, NOT_OURS, "reqpass", NULL, "weir does not read HTTP: leave this line out")
+FOREIGN(HAPROXY, SECTION_LINE, NOT_OURS, "reqipass", NULL, "weir does not read HTTP: leave this line out")
+FOREIGN(HAPROXY, SECTION_LINE, NOT_OURS, "reqrep", NULL, "weir does not read HTTP: leave this line out")
+FOREIGN(HAPROXY, SECTION_LINE, NOT_OURS, "reqirep", NULL, "weir does not read HTTP: leave this line out")
+FOREIGN(HAPROXY, SECTION_LINE, NOT_OURS, "reqtarpit", NULL, "weir does not read HTTP: leave this line out")
+FOREIGN(HAPROXY, SECTION_LINE, NOT_OURS, "reqitarpit", NULL, "weir does not read HTTP: leave this line out")
+FOREIGN(HAPROXY, SECTION_LINE, NOT_OURS, "rspadd", NULL, "weir does not read HTTP: leave this line out")
+FOREIGN(HAPROXY, SECTION_LINE, NOT_OURS, "rspdel", NULL, "weir does not read HTTP: leave this line out")
+FOREIGN(HAPROXY, SECTION_LINE, NOT_OURS, "rspidel", NULL, "weir does not read HTTP: leave this line out")
+FOREIGN(HAPROXY, SECTION_LINE, NOT_OURS, "rspdeny", NULL, "weir does not read HTTP: leave this line out")
+FOREIGN(HAPROXY, SECTION_LINE, NOT_OURS, "rspideny", NULL, "weir does not read HTTP: leave this line out")
+FOREIGN(HAPROXY, SECTION_LINE, NOT_OURS, "rsprep", NULL, "weir does not read HTTP: leave this line out")
+FOREIGN(HAPROXY, SECTION_LINE, NOT_OURS, "rspirep", NULL, "weir does not read HTTP: leave this line out")
+FOREIGN(HAPROXY, SECTION_LINE, NOT_OURS, "block", NULL, "weir does not read HTTP: leave this line out")
+FOREIGN(HAPROXY, SECTION_LINE, NOT_OURS, "appsession", NULL, "weir does not read HTTP: leave this line out")
+FOREIGN(HAPROXY, SECTION_LINE, NOT_OURS, "dynamic-cookie-key", NULL,
+        "weir does not read HTTP: leave this line out")
+FOREIGN(HAPROXY, SECTION_LINE, NO_EFFECT, "option independant-streams", NULL, "leave this line out")
 FOREIGN(HAPROXY, SECTION_LINE, NOT_OURS, "redirect", NULL, "weir does not read HTTP: leave this line out")
 FOREIGN(HAPROXY, SECTION_LINE, DIFFERS, "monitor-uri", "bind",
         "write 'bind = ADDRESS' in [stats]: /healthz and /readyz answer there")
@@ -130,7 +157,8 @@ FOREIGN(HAPROXY, SECTION_LINE, NOT_OURS, "max-keep-alive-queue", NULL,
 FOREIGN(HAPROXY, SECTION_LINE, RENAMED, "server-template", "servers",
         "write 'servers NAME = dns://HOST:PORT'")
 FOREIGN(HAPROXY, SECTION_LINE, MISSING, "email-alert", NULL, "leave this line out")
-FOREIGN(HAPROXY, SECTION_LINE, MISSING, "declare", NULL, "leave this line out")
+FOREIGN(HAPROXY, SECTION_LINE, NO_EFFECT, "declare", NULL,
+        "leave this line out: it only makes room for captures")
 FOREIGN(HAPROXY, SECTION_LINE, NO_EFFECT, "description", NULL, "leave this line out")
 FOREIGN(HAPROXY, SECTION_LINE, NO_EFFECT, "id", NULL, "leave this line out")
 FOREIGN(HAPROXY, SECTION_LINE, NO_EFFECT, "guid", NULL, "leave this line out")
@@ -146,12 +174,18 @@ FOREIGN(HAPROXY, SECTION_LINE, RENAMED, "clitcpka-*", "client-keepalive",
         "write 'client-keepalive = 60s interval=10s count=3'")
 FOREIGN(HAPROXY, SECTION_LINE, RENAMED, "srvtcpka-*", "server-keepalive",
         "write 'server-keepalive = 60s interval=10s count=3'")
-FOREIGN(HAPROXY, SECTION_LINE, MISSING, "load-server-state-from-file", NULL, "write 'state-file' in [global]")
+FOREIGN(HAPROXY, SECTION_LINE, DIFFERS, "load-server-state-from-file", NULL,
+        "leave it out: a reload keeps the state of servers, without a file; a restart does not")
 FOREIGN(HAPROXY, SECTION_LINE, NO_EFFECT, "retry-on", NULL,
         "leave this line out: only a failed connect is retried")
-FOREIGN(HAPROXY, SECTION_LINE, MISSING, "unique-id-*", NULL, "leave this line out")
-FOREIGN(HAPROXY, SECTION_LINE, RENAMED, "bind-process", "threads", "write 'threads' in [global]")
-FOREIGN(HAPROXY, SECTION_LINE, RENAMED, "bind-thread", "threads", "write 'threads' in [global]")
+FOREIGN(HAPROXY, SECTION_LINE, DIFFERS, "unique-id-format", NULL,
+        "leave it out: weir's unique IDs have a form of their own, {unique_id} in a log format")
+FOREIGN(HAPROXY, SECTION_LINE, NO_EFFECT, "unique-id-header", NULL,
+        "leave it out: it is for HTTP, and has no effect in mode tcp")
+FOREIGN(HAPROXY, SECTION_LINE, NO_EFFECT, "bind-process", NULL,
+        "leave this line out: weir is one process, and each of its workers serves all sections")
+FOREIGN(HAPROXY, SECTION_LINE, NO_EFFECT, "bind-thread", NULL,
+        "leave this line out: each worker serves all sections")
 FOREIGN(HAPROXY, SECTION_LINE, RENAMED, "rate-limit sessions", "rate-limit", "write 'rate-limit = ...'")
 FOREIGN(HAPROXY, SECTION_LINE, NO_EFFECT, "hash-balance-factor 0", NULL,
         "leave this line out: there is no limit unless one is set")

@@ -81,8 +81,13 @@ FOREIGN(HAPROXY, RULE, MISSING, "tcp-response", NULL, "weir has no rules: leave 
 FOREIGN(HAPROXY, RULE, NOT_OURS, "http-request", NULL, "weir does not read HTTP: leave this line out")
 FOREIGN(HAPROXY, RULE, NOT_OURS, "http-response", NULL, "weir does not read HTTP: leave this line out")
 FOREIGN(HAPROXY, RULE, NOT_OURS, "http-after-response", NULL, "weir does not read HTTP: leave this line out")
-FOREIGN(HAPROXY, RULE, MISSING, "use-server", NULL, "weir has no rules: write a [listen] for it")
+FOREIGN(HAPROXY, RULE, DIFFERS, "use-server", "use-backend",
+        "write a backend for each such server, and 'use-backend' lines in the frontends")
 FOREIGN(HAPROXY, RULE, MISSING, "filter", NULL, "leave this line out")
+FOREIGN(HAPROXY, RULE, NO_EFFECT, "filter trace", NULL, "leave this line out: it only shows what passes")
+FOREIGN(HAPROXY, RULE, NOT_OURS, "filter compression", NULL, "weir does not read HTTP: leave this line out")
+FOREIGN(HAPROXY, RULE, NOT_OURS, "filter cache", NULL, "weir does not read HTTP: leave this line out")
+FOREIGN(HAPROXY, RULE, NOT_OURS, "filter fcgi-app", NULL, "weir does not read HTTP: leave this line out")
 FOREIGN_KNOWN(HAPROXY, RULE, MISSING, "tcp-request connection capture", NULL,
         "the log has what is known of a session, see 'log'")
 FOREIGN_KNOWN(HAPROXY, RULE, MISSING, "tcp-request connection attach-srv", NULL, "no reverse connections")
@@ -162,16 +167,24 @@ FOREIGN(HAPROXY, STICK, RENAMED, "stick match src", "sticky",
         "write 'sticky = src' in the backend: it matches and stores")
 FOREIGN(HAPROXY, STICK, RENAMED, "stick store-request src", "sticky",
         "write 'sticky = src' in the backend: it matches and stores")
+FOREIGN(HAPROXY, STICK, RENAMED, "stick on dst", "sticky",
+        "write 'sticky = dst' in the backend, with the stick-table's size=, and expire=365d if it has none")
+FOREIGN(HAPROXY, STICK, RENAMED, "stick match dst", "sticky",
+        "write 'sticky = dst' in the backend: it matches and stores")
+FOREIGN(HAPROXY, STICK, RENAMED, "stick store-request dst", "sticky",
+        "write 'sticky = dst' in the backend: it matches and stores")
 FOREIGN(HAPROXY, STICK, DIFFERS, "stick", "sticky",
-        "write 'sticky = src' in the backend: clients are told apart by their address alone")
+        "write 'sticky = src' in the backend: clients are told apart by their address alone, or with "
+        "'sticky = dst' by the one that they connect to")
 FOREIGN(HAPROXY, STICK, DIFFERS, "stick-table type ip", "sticky",
         "write 'sticky = src expire=30m size=100k'; for counters see 'rate-limit-per-source'")
 FOREIGN(HAPROXY, STICK, DIFFERS, "stick-table", "sticky",
         "write 'sticky = src' to keep clients at their server; for counters see 'rate-limit-per-source'")
-FOREIGN_KNOWN(HAPROXY, STICK, MISSING, "stick on payload_lv", NULL, "only 'sticky = src'")
+FOREIGN_KNOWN(HAPROXY, STICK, DIFFERS, "stick on payload_lv", "sticky",
+              "'sticky = src': clients are told apart by their address, not by what they send")
 FOREIGN_KNOWN(HAPROXY, STICK, MISSING, "stick store-response", NULL, "nothing of what a server sends is read")
 FOREIGN_KNOWN(HAPROXY, STICK, DIFFERS, "stick-table type ip size 1m expire 30m", "sticky",
-        "for 'stick on src': 'sticky = src'")
+        "for 'stick on src': 'sticky = src'; for 'stick on dst': 'sticky = dst'")
 FOREIGN_KNOWN(HAPROXY, STICK, DIFFERS, "stick-table type ip store conn_cur", "maxconn-per-source",
         "'maxconn-per-source = N'")
 FOREIGN_KNOWN(HAPROXY, STICK, DIFFERS, "stick-table type ip store conn_rate(10s)", "rate-limit-per-source",

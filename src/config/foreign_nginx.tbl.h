@@ -150,8 +150,8 @@ FOREIGN(NGINX, PROXYING, RENAMED, "proxy_download_rate", "pacing", "write 'pacin
 FOREIGN(NGINX, PROXYING, NO_EFFECT, "proxy_half_close", NULL,
         "leave this line out: each side is closed independently, see 'timeout-half-closed'")
 FOREIGN(NGINX, PROXYING, RENAMED, "proxy_next_upstream_timeout", "timeout-connect", "write 'timeout-connect'")
-FOREIGN(NGINX, PROXYING, NOT_OURS, "proxy_responses", NULL, "weir does not forward UDP")
-FOREIGN(NGINX, PROXYING, NOT_OURS, "proxy_requests", NULL, "weir does not forward UDP")
+FOREIGN(NGINX, PROXYING, NO_EFFECT, "proxy_responses", NULL, "leave this line out: it is for UDP")
+FOREIGN(NGINX, PROXYING, NO_EFFECT, "proxy_requests", NULL, "leave this line out: it is for UDP")
 FOREIGN(NGINX, PROXYING, RENAMED, "proxy_session_drop", "on-marked-down",
         "write 'on-marked-down = close-sessions'")
 FOREIGN(NGINX, PROXYING, NOT_OURS, "proxy_ssl*", NULL,
@@ -174,6 +174,10 @@ FOREIGN(NGINX, UPSTREAM, RENAMED, "least_conn", "balance", "write 'balance = lea
 FOREIGN(NGINX, UPSTREAM, RENAMED, "ip_hash", "balance", "write 'balance = source'")
 FOREIGN(NGINX, UPSTREAM, DIFFERS, "hash", "balance",
         "write 'balance = source': it hashes the client's address")
+FOREIGN(NGINX, UPSTREAM, DIFFERS, "hash $remote_addr$remote_port", "balance",
+        "write 'balance = random': the key is another one for each connection")
+FOREIGN(NGINX, UPSTREAM, DIFFERS, "hash $connection", "balance",
+        "write 'balance = random': the key is another one for each connection")
 FOREIGN(NGINX, UPSTREAM, RENAMED, "hash $remote_addr", "balance", "write 'balance = source'")
 FOREIGN(NGINX, UPSTREAM, RENAMED, "hash $binary_remote_addr", "balance", "write 'balance = source'")
 FOREIGN(NGINX, UPSTREAM, RENAMED, "hash $binary_remote_addr consistent", "balance",
@@ -187,7 +191,8 @@ FOREIGN(NGINX, UPSTREAM, NOT_OURS, "keepalive", NULL, "weir does not pool connec
 FOREIGN_KNOWN(NGINX, UPSTREAM, DIFFERS, "sticky", "sticky", "'sticky = src'")
 FOREIGN(NGINX, UPSTREAM, DIFFERS, "queue", "maxqueue",
         "write 'maxqueue = ...', and 'timeout-queue' for its timeout")
-FOREIGN(NGINX, UPSTREAM, MISSING, "state", NULL, "write 'state-file' in [global]")
+FOREIGN(NGINX, UPSTREAM, DIFFERS, "state", NULL,
+        "the servers are in that file: write each as 'server NAME = ADDRESS'")
 FOREIGN_KNOWN(NGINX, UPSTREAM, SAME, "server", "server", "'server NAME = ADDRESS WORD...'")
 FOREIGN_KNOWN(NGINX, UPSTREAM, DIFFERS, "least_time", "balance", "'balance = leastconn'")
 FOREIGN_KNOWN(NGINX, UPSTREAM, RENAMED, "resolver", "resolvers", "'resolvers = 10.0.0.2' in [global]")

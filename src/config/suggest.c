@@ -97,26 +97,9 @@ size_t suggest_starts_with(const char *text, const char *key)
 
 static enum foreign_place place_of(enum foreign_area area)
 {
-	switch (area) {
-	case FOREIGN_GLOBAL:
-	case FOREIGN_SECTION_LINE:
-	case FOREIGN_BALANCE:
-	case FOREIGN_CHECK:
-	case FOREIGN_RULE:
-	case FOREIGN_STICK:
-	case FOREIGN_MAIN:
-	case FOREIGN_STREAM:
-	case FOREIGN_PROXYING:
-	case FOREIGN_UPSTREAM:
-		break;
-	case FOREIGN_BIND_WORD:
-	case FOREIGN_SERVER_WORD:
-	case FOREIGN_LOG_WORD:
-		return FOREIGN_IN_LINE;
-	case FOREIGN_SECTION:
+	if (area == FOREIGN_SECTION)
 		return FOREIGN_SECTION_OR_BLOCK;
-	}
-	return FOREIGN_LINE;
+	return foreign_is_in_line(area) ? FOREIGN_IN_LINE : FOREIGN_LINE;
 }
 
 const char *suggest_foreign(enum foreign_place place, const char *text, size_t *len)

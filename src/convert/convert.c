@@ -15,20 +15,30 @@
 #include "weir/settings/config_reading.h"
 #include "work.h"
 
-#define JUDGED_MAX 50 /* rounds; most need one or two */
+#define JUDGED_MAX 50	       /* rounds; most need one or two */
+#define MEMORY_MAX (1u << 30) /* bytes; a file of a million lines needs less than half of it */
 
 /* ---- whose configuration is it? ---- */
 
-/* Does the line begin with this word, and end with `end` (0: with anything but a brace or semicolon)? */
-static bool is_head(const char *line, size_t len, const char *word, char end)
+/* Does the text have a brace that is not of ${NAME}, and no '=' before it? */
+static bool opens_block(const char *text, size_t len)
+{
+	for (size_t i = 0; i < len && text[i] != '='; i++)
+		if (text[i] == '{' && (i == 0 || text[i - 1] != '$'))
+			return true;
+	return false;
+}
+
+/* Does the line begin with this word, and open a block (or, if not `block`, have no brace or semicolon)? */
+static bool is_head(const char *line, size_t len, const char *word, bool block)
 {
 	const size_t skip = strspn(line, " \t"), word_len = strlen(word);
 	const char *rest = line + skip + word_len;
 
 	if (skip + word_len > len || strncmp(line + skip, word, word_len) != 0)
 		return false;
-	if (end != '\0')
-		return memchr(rest, end, len - skip - word_len) != NULL;
+	if (block)
+		return opens_block(rest, len - skip - word_len);
 	return (skip + word_len == len || strchr(" \t\r", *rest) != NULL) && memchr(line, ';', len) == NULL &&
 	       memchr(line, '{', len) == NULL && memchr(line, '=', len) == NULL;
 }
@@ -45,9 +55,9 @@ static enum convert_from guess(const char *text, unsigned *sure)
 		const size_t len = strcspn(text, "\n");
 
 		for (size_t i = 0; i < ARRAY_LEN(haproxy); i++)
-			heads += is_head(text, len, haproxy[i], '\0');
+			heads += is_head(text, len, haproxy[i], false);
 		for (size_t i = 0; i < ARRAY_LEN(nginx); i++)
-			blocks += is_head(text, len, nginx[i], '{');
+			blocks += is_head(text, len, nginx[i], true);
 		text += len + (text[len] == '\n');
 	}
 	*sure = heads > 0 ? heads : blocks;
@@ -124,6 +134,31 @@ static void refuse_section(struct work *w, struct ini_section *s, const char *wh
 		old_set(w->arena, s->from, OLD_LOST, "weir refuses the section: %s", why);
 }
 
+static bool has_control(const char *text)
+{
+	for (; *text != '\0'; text++)
+		if (((unsigned char)*text < ' ' && *text != '\t') || *text == 0x7f)
+			return true;
+	return false;
+}
+
+/* A line break in a quoted word would begin a line of ours. */
+static void refuse_controls(struct work *w)
+{
+	for (size_t i = 0; i < w->ini.count; i++) {
+		struct ini_section *s = w->ini.sections[i];
+
+		if (s->name != NULL && has_control(s->name))
+			refuse_section(w, s, "a control character in its name");
+		for (size_t l = 0; l < s->count; l++) {
+			struct ini_line *line = &s->lines[l];
+
+			if (!line->left_out && (has_control(line->key) || has_control(line->value)))
+				refuse_line(w, line, "a control character");
+		}
+	}
+}
+
 /* Takes out the lines that weir refuses, or, if there are none, the sections. Returns whether it took any. */
 static bool refuse(struct work *w, const struct config_reading *r, const struct ini_origin *map, size_t count)
 {
@@ -168,6 +203,12 @@ static bool judge_once(struct work *w, bool *changed)
 	    config_input_set_text(&input, "result", text.bytes != NULL ? text.bytes : "") != 0) {
 		text_free(&text);
 		arena_no_memory(w->arena);
+	}
+	if (text.len > SOURCE_BYTES_MAX) {
+		text_free(&text);
+		config_input_free(&input);
+		return old_fail(w->reading, w->wish->paths[0], 0,
+				"the result has more than 16 MiB, which weir does not read");
 	}
 	text_free(&text);
 	config_read(&input, &r);
@@ -243,6 +284,7 @@ static void write_result(struct work *w)
 {
 	struct text out;
 
+	refuse_controls(w);
 	ini_shorten(&w->ini);
 	if (!has_proxy(&w->ini) || !judge(w))
 		return;
@@ -273,7 +315,8 @@ static void convert_all(struct work *w)
 	else
 		convert_nginx(w);
 	write_result(w);
-	count_lines(w);
+	if (w->reading->error.text == NULL)
+		count_lines(w);
 }
 
 void convert_run(const struct convert_wish *wish, struct convert_result *r)
@@ -285,6 +328,7 @@ void convert_run(const struct convert_wish *wish, struct convert_result *r)
 	*r = (struct convert_result){.no_memory = true};
 	if (setjmp(no_memory) == 0) {
 		r->memory.no_memory = &no_memory;
+		r->memory.max = MEMORY_MAX;
 		r->reading.arena = &r->memory;
 		r->reading.prefix = wish->prefix;
 		r->reading.environment = wish->environment;
@@ -292,6 +336,12 @@ void convert_run(const struct convert_wish *wish, struct convert_result *r)
 		work.reading = &r->reading;
 		work.ini.arena = &r->memory;
 		convert_all(&work);
+		r->no_memory = false;
+	} else if (r->memory.used > MEMORY_MAX / 2) {
+		/* One line of a file can stand for as many as another part of it has. */
+		r->reading.error = (struct old_error){
+		    wish->paths[0], 0, "its conversion needs more than 1 GiB of memory"};
+		r->ini = NULL;
 		r->no_memory = false;
 	}
 	r->memory.no_memory = NULL;

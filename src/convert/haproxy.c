@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "weir/base/check.h"
+#include "weir/config/haproxy_time.h"
 #include "weir/config/options.h"
 
 #define BIT(kind) (1u << (kind))
@@ -38,12 +39,20 @@ static bool begins_section(const struct old_line *line, enum proxy_kind *kind)
 	return false;
 }
 
+bool haproxy_begins_section(const struct old_line *line)
+{
+	enum proxy_kind kind;
+
+	return begins_section(line, &kind);
+}
+
 struct proxy *haproxy_find(const struct haproxy *h, unsigned kinds, const char *name)
 {
-	for (size_t i = h->count; i > 0; i--)
-		if ((BIT(h->proxies[i - 1]->kind) & kinds) != 0 && strcmp(h->proxies[i - 1]->name, name) == 0)
-			return h->proxies[i - 1];
-	return NULL;
+	struct proxy *p = index_find(&h->names, name);
+
+	while (p != NULL && (BIT(p->kind) & kinds) == 0)
+		p = p->same_name;
+	return p;
 }
 
 /* The defaults section that a new section is based on. */
@@ -52,11 +61,11 @@ static struct proxy *defaults_of(struct haproxy *h, const struct old_line *head)
 	for (size_t i = 1; i + 1 < head->count; i++)
 		if (strcmp(head->words[i], "from") == 0)
 			return haproxy_find(h, BIT(PROXY_DEFAULTS), head->words[i + 1]);
-	for (size_t i = h->count; i > 0 && head->words[0][0] != 'd'; i--)
-		if (h->proxies[i - 1]->kind == PROXY_DEFAULTS)
-			return h->proxies[i - 1];
-	return NULL;
+	return head->words[0][0] != 'd' ? h->defaults : NULL;
 }
+
+/* LIST_RULE is handed down as well: haproxy_rules.c looks for it. */
+static const enum list handed_down[] = {LIST_DEFAULT_SERVER, LIST_CHECK, LIST_LOG};
 
 static struct proxy *add_proxy(struct haproxy *h, enum proxy_kind kind, struct old_line *head)
 {
@@ -68,21 +77,18 @@ static struct proxy *add_proxy(struct haproxy *h, enum proxy_kind kind, struct o
 	if (kind != PROXY_GLOBAL && kind != PROXY_OTHER)
 		p->from = defaults_of(h, head);
 	if (p->from != NULL) {
-		static const enum list handed_down[] = {LIST_DEFAULT_SERVER, LIST_CHECK, LIST_LOG};
-
 		memcpy(p->slots, p->from->slots, sizeof(p->slots));
 		for (size_t i = 0; i < ARRAY_LEN(handed_down); i++) {
 			const struct old_lines *from = &p->from->lists[handed_down[i]];
 
-			for (size_t l = 0; l < from->count; l++) {
-				struct old_lines *to = &p->lists[handed_down[i]];
-
-				to->list =
-				    arena_grow(h->arena, to->list, to->count, sizeof(struct old_line *));
-				to->list[to->count++] = from->list[l];
-			}
+			for (size_t l = 0; l < from->count && l < HANDED_DOWN_MAX; l++)
+				old_lines_add(h->arena, &p->lists[handed_down[i]], from->list[l]);
 		}
 	}
+	p->same_name = index_find(&h->names, p->name);
+	index_put(h->arena, &h->names, p->name, p);
+	if (kind == PROXY_DEFAULTS)
+		h->defaults = p;
 	h->proxies = arena_grow(h->arena, h->proxies, h->count, sizeof(struct proxy *));
 	h->proxies[h->count++] = p;
 	return p;
@@ -91,6 +97,7 @@ static struct proxy *add_proxy(struct haproxy *h, enum proxy_kind kind, struct o
 static void split(struct haproxy *h)
 {
 	const struct old_lines *every = &h->work->reading->every;
+	const struct old_line *stray = NULL;
 	struct proxy *p = NULL;
 
 	for (size_t i = 0; i < every->count; i++) {
@@ -101,113 +108,20 @@ static void split(struct haproxy *h)
 			p = add_proxy(h, kind, line);
 			continue;
 		}
-		if (p == NULL)
-			continue; /* the table says what it is */
-		p->all.list = arena_grow(h->arena, p->all.list, p->all.count, sizeof(struct old_line *));
-		p->all.list[p->all.count++] = line;
+		if (p == NULL) {
+			/* The table says what it is; the lines behind a mistyped section belong to it. */
+			if (stray != NULL)
+				old_set(h->arena, line, OLD_LOST,
+					"its section is lost: '%s' in line %u begins none", stray->words[0],
+					stray->line);
+			else if (!haproxy_knows(line))
+				stray = line;
+			continue;
+		}
+		old_lines_add(h->arena, &p->all, line);
 		if (p->kind != PROXY_GLOBAL && p->kind != PROXY_OTHER)
 			haproxy_take(h, p, line);
 	}
-}
-
-/* ---- which sections are ours ---- */
-
-static bool has_word(const struct old_line *line, size_t from, const char *word)
-{
-	for (size_t i = from; i < line->count; i++)
-		if (strcmp(line->words[i], word) == 0)
-			return true;
-	return false;
-}
-
-/* A section that only shows statistics. */
-static bool is_page(const struct proxy *p)
-{
-	bool shows = false;
-
-	if (!IS_FRONT(p) || p->lists[LIST_SERVER].count > 0 || p->lists[LIST_ROUTE].count > 0)
-		return false;
-	for (size_t i = 0; i < p->lists[LIST_STATS].count; i++)
-		shows = true;
-	for (size_t i = 0; i < p->all.count; i++)
-		shows = shows || has_word(p->all.list[i], 1, "prometheus-exporter");
-	return shows;
-}
-
-static bool terminates_tls(const struct proxy *p)
-{
-	size_t tls = 0;
-
-	for (size_t i = 0; i < p->lists[LIST_BIND].count; i++)
-		tls += has_word(p->lists[LIST_BIND].list[i], 2, "ssl");
-	return tls > 0 && tls == p->lists[LIST_BIND].count;
-}
-
-static bool only_tls_servers(const struct proxy *p)
-{
-	bool tls = p->lists[LIST_SERVER].count > 0;
-
-	for (size_t i = 0; i < p->lists[LIST_SERVER].count; i++)
-		tls = tls && has_word(p->lists[LIST_SERVER].list[i], 3, "ssl");
-	return tls;
-}
-
-static bool has_listener(const struct proxy *p)
-{
-	return p->lists[LIST_BIND].count > 0 || strchr(old_word(p->head, 2), ':') != NULL;
-}
-
-static void decide(struct haproxy *h, struct proxy *p)
-{
-	const char *mode = slot_word(p, SLOT_MODE, 0);
-
-	if (!IS_FRONT(p) && !IS_BACK(p))
-		return;
-	if (is_page(p))
-		p->is_page = true;
-	else if (mode[0] != '\0' && strcmp(mode, "tcp") != 0)
-		p->why_not = arena_printf(h->arena, "mode %s: weir forwards TCP and reads no HTTP", mode);
-	else if (terminates_tls(p))
-		p->why_not = "weir does not terminate TLS, it passes it through";
-	else if (IS_BACK(p) && only_tls_servers(p))
-		p->why_not = "weir does not speak TLS to servers, it passes it through";
-	else if (slot_on(p, SLOT_DISABLED))
-		p->why_not = "the section is disabled";
-	else if (IS_BACK(p) && p->kind == PROXY_BACKEND && p->lists[LIST_SERVER].count == 0)
-		p->why_not = "a backend without servers";
-	else if (p->kind == PROXY_LISTEN && !has_listener(p))
-		p->why_not = "a section without an address to listen on";
-}
-
-/* The name of a backend that this frontend sends clients to; NULL after the last. */
-static const char *target_of(const struct proxy *p, size_t i)
-{
-	const struct old_lines *routes = &p->lists[LIST_ROUTE];
-
-	if (i < routes->count)
-		return old_word(routes->list[i], 1);
-	return i == routes->count && slot_on(p, SLOT_BACKEND) ? slot_word(p, SLOT_BACKEND, 0) : NULL;
-}
-
-/* A frontend whose backends are all left out is left out as well. */
-static void decide_by_backends(struct haproxy *h, struct proxy *p)
-{
-	const struct proxy *to = NULL;
-	const char *name;
-
-	if (p->kind != PROXY_FRONTEND || p->why_not != NULL || p->is_page)
-		return;
-	for (size_t i = 0; (name = target_of(p, i)) != NULL; i++) {
-		const struct proxy *found = haproxy_find(h, BIT(PROXY_BACKEND) | BIT(PROXY_LISTEN), name);
-
-		/* There is none, or HAProxy computes its name. */
-		if (found == NULL || found->why_not == NULL)
-			return;
-		to = found;
-	}
-	if (to != NULL)
-		p->why_not =
-		    arena_printf(h->arena, "its backend '%s' is left out: %s", to->name, to->why_not);
 }
 
 static void make_section(struct haproxy *h, struct proxy *p)
@@ -219,10 +133,11 @@ static void make_section(struct haproxy *h, struct proxy *p)
 	if (p->why_not != NULL || p->is_page || (!IS_FRONT(p) && !IS_BACK(p)))
 		return;
 	/* HAProxy takes servers, and no address, as a backend. */
-	p->out = ini_section(h->ini, kind, p->name, p->head);
+	p->out = ini_section(h->ini, kind, haproxy_name(h->arena, p->name), p->head);
 	old_set(h->arena, p->head, OLD_CARRIED, NULL);
 	if (p->from != NULL)
 		p->from->is_used = true;
+	haproxy_use_server_sections(h, p);
 	if (p->slots[SLOT_MODE].line != NULL)
 		old_set(h->arena, p->slots[SLOT_MODE].line, OLD_CARRIED, NULL);
 }
@@ -245,12 +160,26 @@ static void account_for_others(struct haproxy *h, struct proxy *p)
 
 /* ---- a section's options ---- */
 
+/* Is it a duration that 31 bits of milliseconds do not hold? */
+static bool is_too_long(const char *text)
+{
+	const char *stray;
+	int64_t ms;
+
+	return haproxy_time(text, &ms, &stray) == HAPROXY_TIME_OVER;
+}
+
 static void add_time(struct haproxy *h, struct proxy *p, enum slot slot, const char *key, const char *name)
 {
 	const char *value = slot_on(p, slot) ? haproxy_duration(h->arena, slot_word(p, slot, 0)) : NULL;
 
 	if (value != NULL) {
 		slot_add(h, p, slot, key, value);
+		haproxy_say_duration(h, p->slots[slot].line, value);
+	} else if (slot_on(p, slot) && is_too_long(slot_word(p, slot, 0))) {
+		slot_add(h, p, slot, key, "24d");
+		old_set(h->arena, p->slots[slot].line, OLD_DIFFERENT,
+			"24 days: HAProxy refuses more, or counts from zero again");
 	} else if (p->slots[slot].line != NULL) {
 		old_set(h->arena, p->slots[slot].line, OLD_LOST, "'%s' is not a duration",
 			slot_word(p, slot, 0));
@@ -259,34 +188,6 @@ static void add_time(struct haproxy *h, struct proxy *p, enum slot slot, const c
 		work_note(h->work, "'%s' has no '%s', so HAProxy never ends an idle or slow one: %s = 0",
 			  p->name, name, key);
 	}
-}
-
-/* The first of the slots that was said. */
-static enum slot first_of(const struct proxy *p, enum slot a, enum slot b, enum slot c)
-{
-	return slot_on(p, a) ? a : slot_on(p, b) ? b : c;
-}
-
-static void add_half_closed(struct haproxy *h, struct proxy *p)
-{
-	const enum slot front = first_of(p, SLOT_CLIENT_FIN, SLOT_TUNNEL, SLOT_CLIENT);
-	const enum slot back = first_of(p, SLOT_SERVER_FIN, SLOT_TUNNEL, SLOT_SERVER);
-	enum slot slot = IS_FRONT(p) ? front : back;
-
-	if (p->kind == PROXY_LISTEN && slot_ms(h, p, back) > slot_ms(h, p, front))
-		slot = back;
-	if (p->kind == PROXY_LISTEN && slot_on(p, SLOT_CLIENT_FIN) && slot_on(p, SLOT_SERVER_FIN) &&
-	    slot_ms(h, p, SLOT_CLIENT_FIN) != slot_ms(h, p, SLOT_SERVER_FIN))
-		old_set(h->arena, p->slots[slot == front ? back : front].line, OLD_DIFFERENT,
-			"one timeout-half-closed for both sides: the longer");
-	else if (slot == SLOT_CLIENT_FIN && slot_on(p, SLOT_SERVER_FIN))
-		old_set(h->arena, p->slots[SLOT_SERVER_FIN].line, OLD_CARRIED, NULL);
-	else if (slot == SLOT_SERVER_FIN && slot_on(p, SLOT_CLIENT_FIN))
-		old_set(h->arena, p->slots[SLOT_CLIENT_FIN].line, OLD_CARRIED, NULL);
-	if (slot_on(p, slot))
-		add_time(h, p, slot, "timeout-half-closed", NULL);
-	else
-		ini_add(h->ini, p->out, NULL, "timeout-half-closed", "0");
 }
 
 static void add_timeouts(struct haproxy *h, struct proxy *p)
@@ -307,21 +208,8 @@ static void add_timeouts(struct haproxy *h, struct proxy *p)
 				    "timeout tunnel holds from the start, not only after the first bytes");
 	if (IS_BACK(p) && slot_on(p, SLOT_QUEUE))
 		add_time(h, p, SLOT_QUEUE, "timeout-queue", NULL);
-	add_half_closed(h, p);
-}
-
-static void add_keepalive(struct haproxy *h, struct proxy *p)
-{
-	const bool both = slot_on(p, SLOT_TCPKA);
-
-	if (both && p->kind == PROXY_LISTEN) {
-		slot_add(h, p, SLOT_TCPKA, "tcp-keepalive", "on");
-		return;
-	}
-	if (IS_FRONT(p) && (both || slot_on(p, SLOT_CLITCPKA)))
-		slot_add(h, p, both ? SLOT_TCPKA : SLOT_CLITCPKA, "client-keepalive", "on");
-	if (IS_BACK(p) && (both || slot_on(p, SLOT_SRVTCPKA)))
-		slot_add(h, p, both ? SLOT_TCPKA : SLOT_SRVTCPKA, "server-keepalive", "on");
+	if (IS_FRONT(p))
+		haproxy_fin(h, p);
 }
 
 static void add_balance(struct haproxy *h, struct proxy *p)
@@ -353,10 +241,13 @@ static void add_balance(struct haproxy *h, struct proxy *p)
 		old_set(h->arena, line, OLD_DIFFERENT,
 			"weir reads the cookie for 'persist = rdp' only; new clients go round robin");
 		value = "roundrobin";
+	} else if (strncmp(name, "${", 2) == 0) {
+		old_set(h->arena, line, OLD_DIFFERENT,
+			"set the variable to what weir has: roundrobin, leastconn, random, first or source");
 	} else if (strcmp(name, "roundrobin") != 0 && strcmp(name, "leastconn") != 0 &&
 		   strcmp(name, "first") != 0 && strncmp(name, "random", 6) != 0) {
-		work_by_table(h->work, line, 0);
-		old_set(h->arena, line, OLD_LOST, "'balance %s' is of HTTP; weir takes roundrobin", name);
+		old_set(h->arena, line, OLD_NO_EFFECT,
+			"'balance %s' is for HTTP: HAProxy takes roundrobin in mode tcp, as weir does", name);
 		return;
 	}
 	ini_add(h->ini, p->out, line, "balance", "%s", value);
@@ -366,6 +257,7 @@ static void convert_back(struct haproxy *h, struct proxy *p)
 {
 	add_balance(h, p);
 	haproxy_sticking(h, p);
+	haproxy_order(h, p);
 	haproxy_servers(h, p);
 	if (slot_on(p, SLOT_RETRIES))
 		slot_add(h, p, SLOT_RETRIES, "retries", slot_word(p, SLOT_RETRIES, 0));
@@ -380,7 +272,7 @@ static void convert_back(struct haproxy *h, struct proxy *p)
 static void convert_front(struct haproxy *h, struct proxy *p)
 {
 	haproxy_binds(h, p);
-	if (slot_on(p, SLOT_MAXCONN))
+	if (slot_on(p, SLOT_MAXCONN) && strcmp(slot_word(p, SLOT_MAXCONN, 0), "0") != 0)
 		slot_add(h, p, SLOT_MAXCONN, "maxconn", slot_word(p, SLOT_MAXCONN, 0));
 	if (slot_on(p, SLOT_RATE))
 		slot_add(h, p, SLOT_RATE, "rate-limit", slot_word(p, SLOT_RATE, 0));
@@ -389,6 +281,7 @@ static void convert_front(struct haproxy *h, struct proxy *p)
 	if (slot_on(p, SLOT_NORMAL))
 		slot_add(h, p, SLOT_NORMAL, "log-sample", "errors");
 	haproxy_rules(h, p);
+	haproxy_needless(h, p);
 	haproxy_routes(h, p);
 }
 
@@ -398,12 +291,12 @@ static void convert_section(struct haproxy *h, struct proxy *p)
 		return;
 	if (IS_FRONT(p))
 		convert_front(h, p);
-	else if (p->lists[LIST_RULE].count > 0)
+	else
 		haproxy_rules(h, p);
 	if (IS_BACK(p))
 		convert_back(h, p);
 	add_timeouts(h, p);
-	add_keepalive(h, p);
+	haproxy_keepalive(h, p);
 	if (slot_on(p, SLOT_TCPLOG)) {
 		h->tcplog = true;
 		old_set(h->arena, p->slots[SLOT_TCPLOG].line, OLD_CARRIED, NULL);
@@ -412,15 +305,40 @@ static void convert_section(struct haproxy *h, struct proxy *p)
 		old_set(h->arena, p->slots[SLOT_SPLICE].line, OLD_NO_EFFECT, "weir splices by itself");
 }
 
+/* How weir differs from what the line says, whatever else the section says; NULL: the line is another one. */
+static const char *difference(const struct old_line *line)
+{
+	static const char *const rows[][2] = {
+	    {"load-server-state-from-file", HAPROXY_STATE_FILE},
+	    {"server-state-file-name", HAPROXY_STATE_FILE},
+	    {"log-tag", "syslog is told that the lines are weir's"},
+	    {"log-format-sd", "weir's lines for syslog have no structured data"},
+	    {"email-alert", "weir sends no mail: changes to a server are in its log"},
+	    {"unique-id-format", "weir's unique IDs have a form of their own: {unique_id} in a log format"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		if (strcmp(line->words[0], rows[i][0]) == 0)
+			return rows[i][1];
+	return NULL;
+}
+
 /* What no section that is converted asked for. */
 static void account_for_unused(struct haproxy *h, struct proxy *p)
 {
 	const bool is_defaults = p->kind == PROXY_DEFAULTS;
 
+	for (size_t i = 0; is_defaults && i < ARRAY_LEN(handed_down); i++)
+		for (size_t l = HANDED_DOWN_MAX; l < p->lists[handed_down[i]].count; l++)
+			old_set(h->arena, p->lists[handed_down[i]].list[l], OLD_LOST,
+				"more than %d lines of this kind in a defaults section", HANDED_DOWN_MAX);
 	if (is_defaults && p->is_used)
 		old_set(h->arena, p->head, OLD_CARRIED, NULL);
 	else if (is_defaults)
 		old_set(h->arena, p->head, OLD_NO_EFFECT, "no section that is converted uses it");
+	for (size_t l = HANDED_DOWN_MAX; is_defaults && p->is_used && l < p->lists[LIST_RULE].count; l++)
+		old_set(h->arena, p->lists[LIST_RULE].list[l], OLD_LOST,
+			"more than %d rules in a defaults section", HANDED_DOWN_MAX);
 	for (size_t i = 0; i < p->all.count; i++) {
 		struct old_line *line = p->all.list[i];
 
@@ -428,7 +346,11 @@ static void account_for_unused(struct haproxy *h, struct proxy *p)
 			continue;
 		if (is_defaults && !p->is_used)
 			old_set(h->arena, line, OLD_NO_EFFECT, "no section that is converted uses it");
-		else if (haproxy_knows(line))
+		else if (difference(line) != NULL && strcmp(old_word(line, 1), "none") != 0)
+			old_set(h->arena, line, OLD_DIFFERENT, "%s", difference(line));
+		else if (strcmp(line->words[0], "monitor-uri") == 0)
+			old_set(h->arena, line, OLD_NO_EFFECT, "HAProxy answers it in mode http only");
+		else if (difference(line) != NULL || haproxy_knows(line))
 			old_set(h->arena, line, OLD_NO_EFFECT, "nothing that is converted needs it");
 	}
 }
@@ -448,31 +370,13 @@ static void convert_others(struct haproxy *h, struct proxy *p)
 		old_set(h->arena, p->all.list[i], OLD_NO_EFFECT, "weir has no '%s' sections", kind);
 }
 
-/* Defaults of HAProxy's that a person would not want to keep, and that are therefore not written. */
-static void add_notes(struct haproxy *h)
-{
-	const struct ini_section *global = ini_only(h->ini, IN_GLOBAL);
-
-	if (ini_find(global, "log") == NULL)
-		work_note(h->work,
-			  "HAProxy logs nothing without 'log': weir logs to the journal, or to stderr; log = "
-			  "off for nothing");
-	if (ini_find(global, "hard-stop-after") == NULL)
-		work_note(h->work,
-			  "HAProxy ends connections at once on SIGTERM, and never on SIGUSR1, without "
-			  "'hard-stop-after': weir waits for 30s");
-}
-
 void convert_haproxy(struct work *w)
 {
 	struct haproxy h = {.work = w, .arena = w->arena, .ini = &w->ini};
 
 	ini_only(&w->ini, IN_GLOBAL);
 	split(&h);
-	for (size_t i = 0; i < h.count; i++)
-		decide(&h, h.proxies[i]);
-	for (size_t i = 0; i < h.count; i++)
-		decide_by_backends(&h, h.proxies[i]);
+	haproxy_decide(&h);
 	for (size_t i = 0; i < h.count; i++)
 		if (h.proxies[i]->kind == PROXY_GLOBAL)
 			haproxy_global(&h, h.proxies[i]);
@@ -484,7 +388,9 @@ void convert_haproxy(struct work *w)
 		if (h.proxies[i]->is_page)
 			haproxy_page(&h, h.proxies[i]);
 	haproxy_log(&h);
-	add_notes(&h);
+	haproxy_admin_listen(&h);
+	haproxy_notes(&h);
+	haproxy_use_servers(&h);
 	for (size_t i = 0; i < h.count; i++) {
 		account_for_others(&h, h.proxies[i]);
 		if (h.proxies[i]->kind == PROXY_OTHER)

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * haproxy_acl.c - HAProxy's conditions: acl lines, and what follows `if` and `unless`.
+ * haproxy_acl.c - one criterion of HAProxy's with its flags and values, and the names of its own conditions.
  *
- * A condition becomes alternatives of terms that must all hold, as `use-backend` lines are. Main thread.
+ * Main thread.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "haproxy.h"
+#include "haproxy_acl.h"
 #include "weir/base/check.h"
 #include "weir/base/digit.h"
-
-#define TERMS_MAX 16
 
 /* A criterion with its flags and values. */
 struct criterion {
@@ -40,7 +38,7 @@ static void take_suffix(struct arena *a, struct criterion *c)
 	static const char *const suffixes[] = {"_end", "_reg", "_beg", "_sub", "_dom", "_str"};
 
 	for (size_t i = 0; i < ARRAY_LEN(suffixes); i++) {
-		if (!ends_with(c->name, suffixes[i]))
+		if (!ends_with(c->name, suffixes[i]) || strcmp(c->name, "wait_end") == 0)
 			continue;
 		c->match = suffixes[i] + 1;
 		c->name = arena_strndup(a, c->name, strlen(c->name) - strlen(suffixes[i]));
@@ -49,15 +47,17 @@ static void take_suffix(struct arena *a, struct criterion *c)
 
 static void read_criterion(struct arena *a, const char *const *words, size_t count, struct criterion *c)
 {
-	const char *name = words[0], *open = strchr(name, '('), *comma;
+	const char *name = words[0], *comma;
+	const size_t len = strcspn(name, "(,");
 
 	*c = (struct criterion){.argument = "", .match = "", .op = ""};
 	c->values = arena_alloc(a, (count + 1) * sizeof(*c->values));
 	c->files = arena_alloc(a, (count + 1) * sizeof(*c->files));
-	c->name = arena_strndup(a, name, strcspn(name, "(,"));
-	if (open != NULL)
-		c->argument = arena_strndup(a, open + 1, strcspn(open + 1, ")"));
-	comma = strchr(open != NULL && strchr(open, ')') != NULL ? strchr(open, ')') : name, ',');
+	c->name = arena_strndup(a, name, len);
+	if (name[len] == '(')
+		c->argument = arena_strndup(a, name + len + 1, strcspn(name + len + 1, ")"));
+	/* A comma between the parentheses of the criterion is not a converter's. */
+	comma = strchr(name + len + strlen(c->argument), ',');
 	c->converted = comma != NULL && strcmp(comma, ",lower") != 0;
 	take_suffix(a, c);
 	for (size_t i = 1; i < count; i++) {
@@ -93,32 +93,57 @@ static void other(struct arena *a, struct term *t, const char *why)
 	t->value = arena_printf(a, "%s", why);
 }
 
+/* A match anywhere in the name. */
+static bool is_part(const char *match)
+{
+	return strcmp(match, "sub") == 0 || strcmp(match, "dom") == 0;
+}
+
+/* Drops what no name of a server has in it, such as a path or a port. False: nothing is left. */
+static bool keep_names(struct criterion *c, struct term *t)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < c->count; i++)
+		if (strpbrk(c->values[i], "/:@ ") == NULL)
+			c->values[kept++] = c->values[i];
+	if (kept == c->count || strcmp(c->match, "reg") == 0)
+		return true;
+	c->count = kept;
+	t->differs = "without what is no name of a server: no client asks for that";
+	if (kept > 0 || c->file_count > 0)
+		return true;
+	t->kind = TERM_FALSE;
+	t->value = "no client asks for such a name";
+	return false;
+}
+
 static void take_sni(struct arena *a, struct criterion *c, struct term *t)
 {
 	t->kind = TERM_SNI;
-	if (c->converted) {
-		other(a, t, "a converter of HAProxy");
-		return;
-	}
 	if (strcmp(c->match, "found") == 0) {
 		t->kind = TERM_ANY_SNI;
 		return;
 	}
+	if (strcmp(c->match, "reg") == 0 && c->count > 0) {
+		c->count = haproxy_names_of_patterns(a, c->values, c->count, t);
+		if (c->count == 0)
+			return;
+	}
+	if (!keep_names(c, t))
+		return;
 	for (size_t i = 0; i < c->count; i++) {
 		const char *v = c->values[i];
 
 		if (strcmp(c->match, "end") == 0 && v[0] == '.') {
 			c->values[i] = arena_printf(a, "*%s", v);
-		} else if (strcmp(c->match, "end") == 0 || strcmp(c->match, "dom") == 0) {
+		} else if (strcmp(c->match, "end") == 0 ||
+			   (is_part(c->match) && v[0] != '\0' && strchr(v + 1, '.') != NULL)) {
+			v += v[0] == '.';
 			t->differs = arena_printf(a, "only '%s' itself and the names below it", v);
-			c->values[i] = arena_printf(a, ".%s", v[0] == '.' ? v + 1 : v);
-		} else if (strcmp(c->match, "reg") == 0) {
-			c->values[i] = work_name_of_pattern(a, v);
-			if (c->values[i] == NULL) {
-				other(a, t, "a regular expression: write the names, or *.NAME");
-				return;
-			}
-		} else if (c->match[0] != '\0' && strcmp(c->match, "str") != 0) {
+			c->values[i] = arena_printf(a, ".%s", v);
+		} else if (c->match[0] != '\0' && strcmp(c->match, "str") != 0 &&
+			   strcmp(c->match, "reg") != 0) {
 			other(a, t, "part of a name: write the names, or *.NAME");
 			return;
 		}
@@ -135,6 +160,15 @@ static void take_number(struct arena *a, const struct criterion *c, struct term 
 	const char *text = c->count > 0 ? c->values[0] : "";
 
 	t->kind = kind;
+	/* sc0_conn_rate, sc_conn_rate(0), sc_conn_rate(0,TABLE); src_conn_rate, src_conn_rate(TABLE) */
+	if (c->name[1] == 'c') {
+		const char *comma = strchr(c->argument, ',');
+
+		t->counter = is_digit(c->name[2]) ? c->name[2] : c->argument[0];
+		t->name = comma != NULL ? comma + 1 : c->name[2] != '_' ? c->argument : "";
+	} else {
+		t->name = c->argument;
+	}
 	t->number = (unsigned)strtoul(text, NULL, 10);
 	if (strcmp(c->op, "ge") == 0 && t->number > 0)
 		t->number--;
@@ -170,9 +204,10 @@ static bool is_one_of(const char *name, const char *const *list)
 	return false;
 }
 
-static const char *const sni_names[] = {"req.ssl_sni", "req_ssl_sni", "ssl_fc_sni", NULL};
-static const char *const hello_names[] = {"req.ssl_hello_type", "req_ssl_hello_type", "req.ssl_ver",
-					  "req_ssl_ver", NULL};
+static const char *const sni_names[] = {"req.ssl_sni", "req_ssl_sni", NULL};
+static const char *const hello_names[] = {"req.ssl_hello_type", "req_ssl_hello_type", NULL};
+static const char *const version_names[] = {"req.ssl_ver", "req_ssl_ver", NULL};
+static const char *const length_names[] = {"req.len", "req_len", NULL};
 static const char *const rate_names[] = {"src_conn_rate", "sc0_conn_rate", "sc1_conn_rate", "sc2_conn_rate",
 					 "sc_conn_rate",  "src_sess_rate", "sc0_sess_rate", NULL};
 static const char *const open_names[] = {"src_conn_cur", "sc0_conn_cur", "sc1_conn_cur",
@@ -181,25 +216,100 @@ static const char *const payload_names[] = {"req.payload", "payload", "req.paylo
 static const char *const rdp_names[] = {"req.rdp_cookie", "rdp_cookie",		"req.rdp_cookie_cnt",
 					"rdp_cookie_cnt", "req_rdp_cookie_cnt", NULL};
 
+static void take_src(struct arena *a, const struct criterion *c, struct term *t)
+{
+	t->kind = TERM_SRC;
+	t->value = with_files(a, c, t);
+	if (c->converted)
+		return;
+	if (t->value[0] == '\0' || (c->match[0] != '\0' && strcmp(c->match, "ip") != 0))
+		other(a, t, "an address that is not compared with networks");
+}
+
+/* A hello of a client has type 1; the other types are nothing that a client begins with. */
+static void take_hello(struct arena *a, const struct criterion *c, struct term *t)
+{
+	const char *value = c->count > 0 ? c->values[0] : "";
+
+	t->kind = TERM_TLS;
+	if (c->converted || strcmp(c->match, "found") == 0)
+		return;
+	if (c->count != 1 || c->op[0] == 'l' || strcmp(value, strcmp(c->op, "gt") == 0 ? "0" : "1") != 0)
+		other(a, t, "a type of hello that is not a client's");
+}
+
+/* Is each value as long as the bytes that "(0,LENGTH)" takes? Only then can it be equal to them. */
+static bool compares_first_bytes(const struct criterion *c, size_t chars_per_byte)
+{
+	const bool first = strncmp(c->argument, "0,", 2) == 0;
+	const unsigned long bytes = first ? strtoul(c->argument + 2, NULL, 10) : 0;
+
+	if (c->converted || c->count == 0 || c->file_count > 0)
+		return false;
+	for (size_t i = 0; i < c->count; i++)
+		if (strlen(c->values[i]) != bytes * chars_per_byte)
+			return false;
+	return true;
+}
+
+/* Do the values say that it is TLS: a record of a handshake, of the version that clients begin with? */
+static bool begins_as_tls(const struct criterion *c)
+{
+	bool found = false;
+
+	if (strcmp(c->match, "bin") != 0 || !compares_first_bytes(c, 2))
+		return false;
+	for (size_t i = 0; i < c->count; i++) {
+		if (strncmp(c->values[i], "16", 2) != 0)
+			return false;
+		found = found || strncmp("160301", c->values[i], strlen(c->values[i])) == 0;
+	}
+	return found;
+}
+
+static void take_payload(struct arena *a, const struct criterion *c, struct term *t)
+{
+	const bool binary = c->count == 1 && strncasecmp(c->values[0], "5353482d", 8) == 0;
+	const bool text = c->count == 1 && strncmp(c->values[0], "SSH-", 4) == 0 &&
+			  strcmp(c->match, "str") == 0 && compares_first_bytes(c, 1);
+
+	if (binary || text) {
+		t->kind = TERM_SSH;
+	} else if (begins_as_tls(c)) {
+		t->kind = TERM_TLS;
+		t->differs = "for a whole TLS hello, of every version: HAProxy compares its first bytes";
+	} else {
+		other(a, t, arena_printf(a, "'%s' is nothing that weir decides by", c->name));
+	}
+}
+
 static void take_criterion(struct arena *a, struct criterion *c, struct term *t)
 {
-	if (strcmp(c->name, "src") == 0 && !c->converted) {
-		t->kind = TERM_SRC;
-		t->value = with_files(a, c, t);
+	if (strcmp(c->name, "src") == 0) {
+		take_src(a, c, t);
 	} else if (strcmp(c->name, "dst_port") == 0) {
 		take_port(a, c, t);
 	} else if (is_one_of(c->name, sni_names)) {
 		take_sni(a, c, t);
 	} else if (is_one_of(c->name, hello_names)) {
+		take_hello(a, c, t);
+	} else if (is_one_of(c->name, version_names)) {
 		t->kind = TERM_TLS;
+		t->differs = "for TLS of every version";
+		if (c->converted || !haproxy_is_any_version(c->op, c->values, c->count))
+			other(a, t,
+			      "a version of TLS: weir takes all of them, { req.ssl_hello_type 1 }");
+	} else if (is_one_of(c->name, length_names)) {
+		t->kind = TERM_DATA;
+		if (c->converted || !haproxy_is_any_length(c->op, c->values, c->count, &t->negated))
+			other(a, t, "a number of bytes: weir can tell whether there are any");
 	} else if (strcmp(c->name, "req.ssl_alpn") == 0 && !c->converted) {
 		t->kind = TERM_ALPN;
 		t->value = work_joined(a, c->values, c->count, ",");
 	} else if (strcmp(c->name, "req.proto_http") == 0 || strcmp(c->name, "req_proto_http") == 0) {
 		t->kind = TERM_HTTP;
-	} else if (is_one_of(c->name, payload_names) && c->count == 1 &&
-		   strncasecmp(c->values[0], "5353482d", 8) == 0) {
-		t->kind = TERM_SSH;
+	} else if (is_one_of(c->name, payload_names)) {
+		take_payload(a, c, t);
 	} else if (is_one_of(c->name, rdp_names)) {
 		t->kind = TERM_RDP;
 	} else if (strcmp(c->name, "nbsrv") == 0 && c->count == 1 &&
@@ -207,29 +317,38 @@ static void take_criterion(struct arena *a, struct criterion *c, struct term *t)
 		    (strcmp(c->op, "lt") != 0 && c->op[0] != 'g' && strcmp(c->values[0], "0") == 0))) {
 		t->kind = TERM_NONE_UP;
 		t->name = c->argument;
+	} else if (strcmp(c->name, "nbsrv") == 0 && c->count == 1 &&
+		   ((strcmp(c->op, "gt") == 0 && strcmp(c->values[0], "0") == 0) ||
+		    (strcmp(c->op, "ge") == 0 && strcmp(c->values[0], "1") == 0))) {
+		t->kind = TERM_NONE_UP;
+		t->negated = true;
+		t->name = c->argument;
 	} else if (is_one_of(c->name, rate_names)) {
 		take_number(a, c, t, TERM_RATE);
-		t->name = c->name[1] == 'r' ? c->argument : "";
 	} else if (is_one_of(c->name, open_names)) {
 		take_number(a, c, t, TERM_OPEN);
-	} else if (strcmp(c->name, "always_true") == 0 || strcmp(c->name, "req.len") == 0 ||
-		   strcmp(c->name, "req_len") == 0 || strcmp(c->name, "wait_end") == 0) {
+	} else if (strcmp(c->name, "always_true") == 0 || strcmp(c->name, "wait_end") == 0) {
 		t->kind = TERM_TRUE;
+		t->differs = c->name[0] == 'w' ? HAPROXY_AT_ONCE : NULL;
 	} else if (strcmp(c->name, "always_false") == 0) {
 		t->kind = TERM_FALSE;
+	} else if (strncmp(c->name, "ssl_fc", 6) == 0 || strncmp(c->name, "ssl_c_", 6) == 0 ||
+		   strncmp(c->name, "ssl_f_", 6) == 0) {
+		/* Of those whose TLS HAProxy terminates, and they are not ours. */
+		t->kind = TERM_FALSE;
+		t->value = "it is for clients whose TLS is terminated: weir passes it through";
 	} else {
 		other(a, t, arena_printf(a, "'%s' is nothing that weir decides by", c->name));
 	}
 }
 
-/* HAProxy's own names of conditions. */
-static bool take_predefined(const char *name, struct term *t)
+bool haproxy_predefined(const char *name, struct term *t)
 {
 	static const struct {
 		const char *name;
 		enum term_kind kind;
 	} known[] = {{"TRUE", TERM_TRUE}, {"FALSE", TERM_FALSE},      {"WAIT_END", TERM_TRUE},
-		     {"HTTP", TERM_HTTP}, {"REQ_CONTENT", TERM_TRUE}, {"RDP_COOKIE", TERM_RDP}};
+		     {"HTTP", TERM_HTTP}, {"REQ_CONTENT", TERM_DATA}, {"RDP_COOKIE", TERM_RDP}};
 
 	if (strcmp(name, "LOCALHOST") == 0) {
 		t->kind = TERM_SRC;
@@ -240,216 +359,31 @@ static bool take_predefined(const char *name, struct term *t)
 		if (strcmp(name, known[i].name) != 0)
 			continue;
 		t->kind = known[i].kind;
+		t->differs = name[0] == 'W' ? HAPROXY_AT_ONCE : NULL;
 		return true;
 	}
 	return false;
 }
 
-/* ---- alternatives ---- */
-
-static struct term *new_term(struct haproxy *h, const char *const *words, size_t count, struct old_line *acl)
+struct term *haproxy_term(struct haproxy *h, const struct proxy *p, const char *const *words, size_t count,
+			  struct old_line *acl)
 {
 	struct term *t = arena_alloc(h->arena, sizeof(*t));
 	struct criterion c;
+	const char *sample = haproxy_sample_of(h, p, words[0]);
 
 	read_criterion(h->arena, words, count, &c);
+	if (sample != NULL && !c.converted) {
+		const char **known = arena_alloc(h->arena, count * sizeof(*known));
+
+		memcpy(known, words, count * sizeof(*known));
+		known[0] = sample;
+		read_criterion(h->arena, known, count, &c);
+	}
 	t->acl = acl;
 	t->name = "";
 	take_criterion(h->arena, &c, t);
+	if (c.converted && t->kind != TERM_OTHER)
+		other(h->arena, t, "a converter of HAProxy");
 	return t;
-}
-
-/* Adds the term to each alternative of `part`. */
-static bool add_term(struct haproxy *h, struct term **terms, size_t *count, struct term *t)
-{
-	(void)h;
-	if (*count == TERMS_MAX)
-		return false;
-	terms[(*count)++] = t;
-	return true;
-}
-
-/* All acl lines of this name, each an alternative. */
-static size_t named(struct haproxy *h, struct proxy *p, const char *name, struct term **found, size_t max)
-{
-	const struct old_lines *acls = &p->lists[LIST_ACL];
-	size_t count = 0;
-
-	for (size_t i = 0; i < acls->count && count < max; i++) {
-		struct old_line *line = acls->list[i];
-
-		if (strcmp(old_word(line, 1), name) == 0 && line->count > 2)
-			found[count++] = new_term(h, line->words + 2, line->count - 2, line);
-	}
-	return count;
-}
-
-/* Alternatives while one conjunction is read. */
-struct product {
-	struct term *terms[64][TERMS_MAX];
-	size_t counts[64];
-	size_t count;
-};
-
-/* Every alternative so far, with each of `found`. */
-static bool multiply(struct haproxy *h, struct product *x, struct term *const *found, size_t count,
-		     bool negated)
-{
-	const size_t before = x->count;
-
-	if (negated) { /* none of them: all negated must hold */
-		for (size_t i = 0; i < before; i++)
-			for (size_t f = 0; f < count; f++) {
-				struct term *t = arena_alloc(h->arena, sizeof(*t));
-
-				*t = *found[f];
-				t->negated = !t->negated;
-				if (!add_term(h, x->terms[i], &x->counts[i], t))
-					return false;
-			}
-		return true;
-	}
-	if (before * count > 64)
-		return false;
-	for (size_t f = 1; f < count; f++)
-		for (size_t i = 0; i < before; i++) {
-			memcpy(x->terms[x->count], x->terms[i], sizeof(x->terms[0]));
-			x->counts[x->count] = x->counts[i];
-			if (!add_term(h, x->terms[x->count], &x->counts[x->count], found[f]))
-				return false;
-			x->count++;
-		}
-	for (size_t i = 0; i < before; i++)
-		if (!add_term(h, x->terms[i], &x->counts[i], found[0]))
-			return false;
-	return true;
-}
-
-static bool flush(struct haproxy *h, struct product *x, struct condition *c)
-{
-	for (size_t i = 0; i < x->count; i++) {
-		if (c->count == ARRAY_LEN(c->all))
-			return false;
-		c->all[c->count] = arena_alloc(h->arena, sizeof(x->terms[0]));
-		memcpy(c->all[c->count], x->terms[i], sizeof(x->terms[0]));
-		c->counts[c->count++] = x->counts[i];
-	}
-	x->count = 1;
-	x->counts[0] = 0;
-	return true;
-}
-
-/* Takes one term at `words`; returns how many words it has, 0 after an error. */
-static size_t take_one(struct haproxy *h, struct proxy *p, const char *const *words, size_t count,
-		       struct product *x, struct condition *c)
-{
-	struct term *found[32] = {NULL};
-	bool negated = false;
-	size_t at = 0, n = 0;
-	const char *name = words[0];
-
-	while (name[0] == '!') {
-		negated = !negated;
-		name++;
-		if (name[0] == '\0' && at + 1 < count)
-			name = words[++at];
-	}
-	if (strcmp(name, "{") == 0) {
-		size_t end = at + 1;
-
-		while (end < count && strcmp(words[end], "}") != 0)
-			end++;
-		if (end == count || end == at + 1) {
-			c->error = "a '{' without its '}'";
-			return 0;
-		}
-		found[0] = new_term(h, words + at + 1, end - at - 1, NULL);
-		n = 1;
-		at = end;
-	} else {
-		n = named(h, p, name, found, ARRAY_LEN(found));
-		if (n == 0) {
-			found[0] = arena_alloc(h->arena, sizeof(*found[0]));
-			found[0]->name = "";
-			if (!take_predefined(name, found[0]))
-				other(h->arena, found[0],
-				      arena_printf(h->arena, "there is no acl '%s' here", name));
-			n = 1;
-		}
-	}
-	if (!multiply(h, x, found, n, negated)) {
-		c->error = "too many alternatives";
-		return 0;
-	}
-	return at + 1;
-}
-
-void haproxy_terms(struct haproxy *h, struct proxy *p, const char *const *words, size_t count, bool unless,
-		   struct condition *c)
-{
-	struct product *x = arena_alloc(h->arena, sizeof(*x));
-
-	*c = (struct condition){.count = 0};
-	x->count = 1;
-	for (size_t i = 0; i < count;) {
-		size_t used;
-
-		if (strcmp(words[i], "or") == 0 || strcmp(words[i], "||") == 0) {
-			if (!flush(h, x, c))
-				c->error = "too many alternatives";
-			i++;
-			continue;
-		}
-		used = take_one(h, p, words + i, count - i, x, c);
-		if (used == 0)
-			return;
-		i += used;
-	}
-	if (!flush(h, x, c))
-		c->error = "too many alternatives";
-	if (!unless)
-		return;
-	/* Not (a or b) is (not a and not b); not (a and b) is two alternatives. */
-	if (c->count == 1) {
-		struct term **all = c->all[0];
-		const size_t terms = c->counts[0];
-
-		for (size_t i = 0; i < terms; i++) {
-			all[i]->negated = !all[i]->negated;
-			c->all[i] = &all[i];
-			c->counts[i] = 1;
-		}
-		c->count = terms;
-		return;
-	}
-	for (size_t i = 0; i < c->count; i++) {
-		if (c->counts[i] != 1)
-			c->error = "'unless' with alternatives";
-		else
-			c->all[i][0]->negated = !c->all[i][0]->negated;
-		if (i > 0 && c->error == NULL)
-			c->all[0][c->counts[0]++] = c->all[i][0];
-		if (c->counts[0] >= TERMS_MAX)
-			c->error = "too many alternatives";
-		if (c->error != NULL)
-			return;
-	}
-	c->count = 1;
-}
-
-const struct term *condition_other(const struct condition *c)
-{
-	for (size_t i = 0; i < c->count; i++)
-		for (size_t t = 0; t < c->counts[i]; t++)
-			if (c->all[i][t]->kind == TERM_OTHER)
-				return c->all[i][t];
-	return NULL;
-}
-
-void condition_carried(struct haproxy *h, const struct condition *c)
-{
-	for (size_t i = 0; i < c->count; i++)
-		for (size_t t = 0; t < c->counts[i]; t++)
-			if (c->all[i][t]->acl != NULL)
-				old_set(h->arena, c->all[i][t]->acl, OLD_CARRIED, NULL);
 }

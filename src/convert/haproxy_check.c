@@ -1,109 +1,35 @@
 /* SPDX-License-Identifier: MIT
  *
- * haproxy_check.c - health checks: `option ...-check`, tcp-check, http-check, external-check.
+ * haproxy_check.c - health checks: `option ...-check`, tcp-check, external-check.
  *
  * Main thread.
  */
-#include <stdlib.h>
 #include <string.h>
 
-#include "haproxy.h"
+#include "haproxy_check.h"
 #include "weir/base/check.h"
-#include "weir/base/digit.h"
 
-/* A check line while it is put together. */
-struct checker {
-	struct haproxy *h;
-	struct proxy *p;
-	const struct checking *c;
-	const char *text;
-	bool is_exec;
-};
-
-static const char *quoted(struct checker *k, const char *bytes)
-{
-	return ini_quote(k->h->arena, bytes, strlen(bytes));
-}
-
-static void append(struct checker *k, const char *more)
-{
-	k->text = ini_join(k->h->arena, k->text, more);
-}
-
-/* ---- tcp-check ---- */
-
-static bool says(const struct old_line *line, size_t at, const char *word)
+bool check_says(const struct old_line *line, size_t at, const char *word)
 {
 	return strcmp(old_word(line, at), word) == 0;
 }
 
-/* "role:master" after "info replication": a question that weir knows. */
-static const char *redis_role(const struct old_lines *rules)
+const char *check_quoted(struct checker *k, const char *bytes)
 {
-	const char *role = "";
-	bool ping = false;
-
-	for (size_t i = 0; i < rules->count; i++) {
-		const struct old_line *line = rules->list[i];
-		const char *text = old_word(line, line->count - 1);
-
-		ping = ping || (says(line, 1, "send") && strncmp(text, "PING", 4) == 0);
-		if (says(line, 1, "expect") && strcmp(text, "role:master") == 0)
-			role = " role=master";
-		if (says(line, 1, "expect") && strcmp(text, "role:slave") == 0)
-			role = " role=replica";
-	}
-	return ping || role[0] != '\0' ? role : NULL;
+	return ini_quote(k->h->arena, bytes, strlen(bytes));
 }
 
-static const char *from_hex(struct arena *a, const char *text)
+void check_append(struct checker *k, const char *more)
 {
-	const char *out = "\"";
-
-	for (; text[0] != '\0' && text[1] != '\0'; text += 2)
-		out = arena_printf(a, "%s\\x%.2s", out, text);
-	return arena_printf(a, "%s\"", out);
+	k->text = ini_join(k->h->arena, k->text, more);
 }
 
-static bool is_plain_pattern(const char *text)
+bool check_is_plain(const char *pattern)
 {
-	return strpbrk(text, "^$.*+?()[]{}|\\") == NULL;
+	return strpbrk(pattern, "^$.*+?()[]{}|\\") == NULL;
 }
 
-static void take_expect(struct checker *k, struct old_line *line)
-{
-	const bool negated = says(line, 2, "!");
-	size_t at = negated ? 3 : 2;
-	const char *kind, *value;
-
-	while (strcmp(old_word(line, at), "comment") == 0 || strcmp(old_word(line, at), "min-recv") == 0)
-		at += 2;
-	kind = old_word(line, at);
-	value = old_word(line, at + 1);
-	if (strcmp(kind, "rstring") == 0 && is_plain_pattern(value))
-		kind = "string";
-	if (strcmp(kind, "string") == 0)
-		append(k, arena_printf(k->h->arena, "expect=%s%s", negated ? "!" : "", quoted(k, value)));
-	else if (strcmp(kind, "binary") == 0)
-		append(k, arena_printf(k->h->arena, "expect=%s%s", negated ? "!" : "",
-				       from_hex(k->h->arena, value)));
-	else
-		old_set(k->h->arena, line, OLD_LOST, "weir expects texts, not regular expressions");
-}
-
-static void take_connect(struct checker *k, struct old_line *line, const char **port)
-{
-	for (size_t i = 2; i < line->count; i++) {
-		if (says(line, i, "port") && *port == NULL)
-			*port = old_word(line, ++i);
-		else if (says(line, i, "port") || says(line, i, "addr"))
-			old_set(k->h->arena, line, OLD_LOST,
-				"a health check of weir has one connection; make a second section for '%s'",
-				old_word(line, i + 1));
-		else if (says(line, i, "ssl") || says(line, i, "send-proxy"))
-			old_set(k->h->arena, line, OLD_LOST, "'%s' of tcp-check connect", line->words[i]);
-	}
-}
+/* ---- tcp-check ---- */
 
 /* A password that would stand in the result. */
 static bool has_secret(const struct old_line *line)
@@ -111,15 +37,199 @@ static bool has_secret(const struct old_line *line)
 	return strstr(line->shown, "***") != NULL;
 }
 
-/* A check that logs in: nothing behind the login would be answered, so weir asks whether the server is alive.
- */
+/* What a line says or expects, as far as weir's check of redis does the same. */
+struct redis {
+	const char *role;
+	bool ping, pong;
+};
+
+static bool take_redis_line(struct redis *r, const struct old_line *line)
+{
+	const char *text = old_word(line, line->count - 1);
+
+	if (strcmp(line->words[0], "tcp-check") != 0 || check_says(line, 1, "connect") ||
+	    check_says(line, 1, "comment"))
+		return true;
+	if (strncmp(old_word(line, 1), "send", 4) == 0) {
+		const bool ping = check_says(line, 1, "send") && strncasecmp(text, "PING", 4) == 0;
+
+		r->ping = r->ping || ping;
+		return ping || has_secret(line) || strncasecmp(text, "QUIT", 4) == 0 ||
+		       strncasecmp(text, "info replication", 16) == 0;
+	}
+	if (!check_says(line, 1, "expect") || line->count != 4)
+		return false;
+	/* With another answer, it is another protocol: clamd's, for example. */
+	if (strstr(text, "+PONG") != NULL)
+		r->pong = true;
+	else if (strcmp(text, "role:master") == 0)
+		r->role = " role=master";
+	else if (strcmp(text, "role:slave") == 0)
+		r->role = " role=replica";
+	else
+		return strstr(text, "+OK") != NULL;
+	return true;
+}
+
+/* "role:master" after "info replication": a question that weir knows. NULL: the lines ask something else. */
+static const char *redis_role(const struct old_lines *rules)
+{
+	struct redis r = {.role = ""};
+
+	for (size_t i = 0; i < rules->count; i++)
+		if (!take_redis_line(&r, rules->list[i]))
+			return NULL;
+	return (r.ping && r.pong) || r.role[0] != '\0' ? r.role : NULL;
+}
+
+static const char *from_hex(struct arena *a, const char *text)
+{
+	char *out = arena_alloc(a, 2 * strlen(text) + 3), *at = out;
+
+	*at++ = '"';
+	for (; text[0] != '\0' && text[1] != '\0'; text += 2) {
+		*at++ = '\\';
+		*at++ = 'x';
+		*at++ = text[0];
+		*at++ = text[1];
+	}
+	*at = '"';
+	return out;
+}
+
+static void take_expect(struct checker *k, struct old_line *line)
+{
+	const bool negated = check_says(line, 2, "!");
+	size_t at = negated ? 3 : 2;
+	const char *kind, *value;
+
+	while (strcmp(old_word(line, at), "comment") == 0 || strcmp(old_word(line, at), "min-recv") == 0)
+		at += 2;
+	kind = old_word(line, at);
+	value = old_word(line, at + 1);
+	if (strcmp(kind, "rstring") == 0 && check_is_plain(value))
+		kind = "string";
+	if (strcmp(kind, "string") == 0)
+		check_append(k,
+			     arena_printf(k->h->arena, "expect=%s%s", negated ? "!" : "",
+					  check_quoted(k, value)));
+	else if (strcmp(kind, "binary") == 0)
+		check_append(k, arena_printf(k->h->arena, "expect=%s%s", negated ? "!" : "",
+				       from_hex(k->h->arena, value)));
+	else
+		old_set(k->h->arena, line, OLD_LOST, "weir expects texts, not regular expressions");
+}
+
+/* Does the check say or expect anything? */
+static bool has_steps(const struct checker *k)
+{
+	const struct old_lines *rules = &k->p->lists[LIST_CHECK];
+
+	for (size_t i = 0; i < rules->count; i++)
+		if (strncmp(old_word(rules->list[i], 1), "send", 4) == 0 ||
+		    check_says(rules->list[i], 1, "expect"))
+			return true;
+	return false;
+}
+
+void check_take_connect(struct checker *k, struct old_line *line)
+{
+	/* Without 'default', HAProxy leaves aside check-ssl and check-send-proxy of the server lines. */
+	k->connect = line;
+	k->own_words = !old_has_word(line, 2, "default");
+	for (size_t i = 2; i < line->count; i++) {
+		if (check_says(line, i, "comment"))
+			i++;
+		else if (check_says(line, i, "port"))
+			k->port = old_word(line, ++i);
+		else if (check_says(line, i, "sni"))
+			k->sni = old_word(line, ++i);
+		else if (check_says(line, i, "alpn"))
+			k->alpn = old_word(line, ++i);
+		else if (check_says(line, i, "addr"))
+			old_set(k->h->arena, line, OLD_LOST, "write check-addr=%s behind each server",
+				old_word(line, ++i));
+		else if (check_says(line, i, "ssl"))
+			k->over_tls = true;
+		else if (check_says(line, i, "send-proxy"))
+			k->sends_proxy = true;
+		else if (!check_says(line, i, "default") && !check_says(line, i, "linger"))
+			old_set(k->h->arena, line, OLD_LOST, "'%s' of %s connect", line->words[i],
+				line->words[0]);
+	}
+}
+
+bool check_is_tls(const struct checker *k)
+{
+	return k->over_tls || (k->c->tls != NULL && !k->own_words);
+}
+
+const char *const check_second_connection =
+    "a health check of weir has one connection: write a second section for the other";
+
+/* Takes the connect lines. Returns how many rules belong to the first connection. */
+static size_t take_connections(struct checker *k, const struct old_lines *rules)
+{
+	bool begun = false;
+	size_t count = 0;
+
+	for (; count < rules->count; count++) {
+		struct old_line *line = rules->list[count];
+
+		if (strcmp(line->words[0], "tcp-check") != 0 || check_says(line, 1, "comment"))
+			continue;
+		if (check_says(line, 1, "connect") && begun)
+			break;
+		if (check_says(line, 1, "connect"))
+			check_take_connect(k, line);
+		begun = true;
+	}
+	for (size_t i = count; i < rules->count; i++)
+		if (strcmp(rules->list[i]->words[0], "tcp-check") == 0)
+			old_set(k->h->arena, rules->list[i], OLD_LOST, "%s", check_second_connection);
+	return count;
+}
+
+/* What a line sends, with a variable in place of its password; NULL: the password is elsewhere in it. */
+static const char *with_variable(struct checker *k, struct old_line *line)
+{
+	struct arena *a = k->h->arena;
+	struct work_list *known = &k->h->secrets;
+	const char *text = old_word(line, 2), *at = old_secret(text), *secret, *name = "CHECK_PASSWORD";
+	const size_t len = at != NULL ? strcspn(at, "\r\n") : 0;
+	size_t n = 0;
+
+	/* "AUTH x" of one line, and nothing secret behind it. */
+	if (!check_says(line, 1, "send") || len == 0 || line->count != 3 || at[-1] != ' ' ||
+	    old_secret(at + len) != NULL)
+		return NULL;
+	k->has_password = true;
+	if (strncmp(at, "${", 2) == 0)
+		return text;
+	secret = arena_strndup(a, at, len);
+	while (n < known->count && strcmp(known->items[n], secret) != 0)
+		n++;
+	if (n == known->count)
+		work_list_add(a, known, secret);
+	if (n > 0)
+		name = arena_printf(a, "%s_%zu", name, n + 1);
+	old_set(a, line, OLD_DIFFERENT,
+		"the password is the variable %s: set it in the environment of weir, with EnvironmentFile= "
+		"in the unit", name);
+	return arena_printf(a, "%.*s${%s}%s", (int)(at - text), text, name, at + len);
+}
+
+/* Does a line log in in a way that cannot be written without its password? Nothing behind the login would be
+ * answered, so weir asks whether the server is alive. */
 static bool take_login_rules(struct checker *k, const struct old_lines *rules)
 {
 	bool found = false;
 
 	for (size_t i = 0; i < rules->count; i++)
 		found = found ||
-			(strcmp(rules->list[i]->words[0], "tcp-check") == 0 && has_secret(rules->list[i]));
+			(strcmp(rules->list[i]->words[0], "tcp-check") == 0 && has_secret(rules->list[i]) &&
+			 (!check_says(rules->list[i], 1, "send") ||
+			  with_variable(k, rules->list[i]) == NULL));
 	for (size_t i = 0; i < rules->count && found; i++)
 		old_set(k->h->arena, rules->list[i], OLD_LOST,
 			has_secret(rules->list[i])
@@ -130,176 +240,50 @@ static bool take_login_rules(struct checker *k, const struct old_lines *rules)
 	return found;
 }
 
-static void take_tcp_rules(struct checker *k, const struct old_lines *rules)
+/* What is said and expected, in weir's words. */
+static void take_tcp_rule(struct checker *k, struct old_line *line)
 {
-	const char *role = redis_role(rules), *port = NULL;
-
-	if (take_login_rules(k, rules))
-		return;
-	if (role != NULL) {
-		k->text = arena_printf(k->h->arena, "redis%s", role);
-		for (size_t i = 0; i < rules->count; i++)
-			old_set(k->h->arena, rules->list[i], OLD_CARRIED, NULL);
-		return;
-	}
-	k->text = "";
-	for (size_t i = 0; i < rules->count; i++) {
-		struct old_line *line = rules->list[i];
-
-		old_set(k->h->arena, line, OLD_CARRIED, NULL);
-		if (strcmp(line->words[0], "tcp-check") != 0) {
-			old_set(k->h->arena, line, OLD_NO_EFFECT, "the check is not by HTTP");
-		} else if (says(line, 1, "connect")) {
-			take_connect(k, line, &port);
-		} else if (says(line, 1, "send")) {
-			append(k, arena_printf(k->h->arena, "send %s", quoted(k, old_word(line, 2))));
-		} else if (says(line, 1, "send-binary")) {
-			append(k, arena_printf(k->h->arena, "send %s",
-					       from_hex(k->h->arena, old_word(line, 2))));
-		} else if (says(line, 1, "expect")) {
-			take_expect(k, line);
-		} else if (!says(line, 1, "comment")) {
-			old_set(k->h->arena, line, OLD_LOST, "'tcp-check %s'", old_word(line, 1));
-		}
-	}
-	if (k->text[0] == '\0')
-		k->text = "tcp";
-	if (port != NULL)
-		append(k, arena_printf(k->h->arena, "port=%s", port));
-}
-
-/* ---- http ---- */
-
-struct http {
-	const char *method;
-	const char *path;
-	const char *host;
-	const char *expect;
-	bool soft_stop;
-};
-
-/* "HTTP/1.1\r\nHost:\ www": headers that old files put behind the version. */
-static const char *host_inside(struct arena *a, const char *text)
-{
-	const char *at = strcasestr(text, "host:");
-
-	if (at == NULL)
-		return NULL;
-	at += 5;
-	at += strspn(at, " ");
-	return arena_strndup(a, at, strcspn(at, "\r\n "));
-}
-
-static void take_option(struct checker *k, struct http *http)
-{
-	const struct slot_value *s = &k->p->slots[SLOT_CHECK];
-	const char *first = old_word(s->line, s->at), *second = old_word(s->line, s->at + 1);
-
-	if (second[0] != '\0') {
-		http->method = first;
-		http->path = second;
-	} else if (first[0] != '\0') {
-		http->path = first;
-	}
-	for (size_t i = s->at + 2; i < s->line->count; i++)
-		if (host_inside(k->h->arena, s->line->words[i]) != NULL)
-			http->host = host_inside(k->h->arena, s->line->words[i]);
-}
-
-static void take_send(struct checker *k, struct old_line *line, struct http *http)
-{
-	for (size_t i = 2; i < line->count; i += 2) {
-		const char *value = old_word(line, i + 1);
-
-		if (says(line, i, "meth"))
-			http->method = value;
-		else if (says(line, i, "uri"))
-			http->path = value;
-		else if (says(line, i, "hdr") && strcasecmp(value, "host") == 0)
-			http->host = old_word(line, i + 2);
-		else if (!says(line, i, "ver") && !says(line, i, "hdr"))
-			old_set(k->h->arena, line, OLD_LOST, "'%s' of http-check send", line->words[i]);
-		if (says(line, i, "hdr")) {
-			if (strcasecmp(value, "host") != 0)
-				old_set(k->h->arena, line, OLD_LOST,
-					"a header of a check: weir sends Host alone");
-			i++;
-		}
-	}
-}
-
-/* "^[23]" or "^(2|3)..": the ranges of whole hundreds that weir knows; NULL: another pattern. */
-static const char *status_pattern(struct arena *a, const char *text)
-{
-	const char *out = "";
-
-	if (*text == '^')
-		text++;
-	if (*text != '[' && *text != '(' && !is_digit(*text))
-		return NULL;
-	for (; *text != '\0' && strchr("[(])|", *text) != NULL; text++)
-		;
-	for (; is_digit(*text) || *text == '|'; text++)
-		if (is_digit(*text))
-			out = arena_printf(a, "%s%s%c00-%c99", out, out[0] != '\0' ? "," : "", *text, *text);
-	return text[strspn(text, "])..0-9d\\$?:*")] == '\0' ? out : NULL;
-}
-
-static void take_http_expect(struct checker *k, struct old_line *line, struct http *http)
-{
-	const bool negated = says(line, 2, "!");
-	const size_t at = negated ? 3 : 2;
-	const char *value = old_word(line, at + 1), *ranges;
-
-	if (says(line, at, "status") && !negated) {
-		http->expect = value;
-	} else if (says(line, at, "rstatus") && !negated &&
-		   (ranges = status_pattern(k->h->arena, value)) != NULL) {
-		http->expect = ranges;
-	} else if (says(line, at, "string") || (says(line, at, "rstring") && is_plain_pattern(value))) {
-		http->expect = arena_printf(k->h->arena, "%s%s", negated ? "!" : "", quoted(k, value));
-	} else {
-		old_set(k->h->arena, line, OLD_LOST,
-			"weir expects ranges of statuses, or a text: expect=200-399 or expect=TEXT");
-	}
-}
-
-static void take_http_rule(struct checker *k, struct old_line *line, struct http *http)
-{
-	old_set(k->h->arena, line, OLD_CARRIED, NULL);
-	if (strcmp(line->words[0], "http-check") != 0)
-		old_set(k->h->arena, line, OLD_NO_EFFECT, "the check is by HTTP");
-	else if (strstr(line->shown, "***") != NULL)
-		old_set(k->h->arena, line, OLD_LOST, "a password would be in the file");
-	else if (says(line, 1, "expect"))
-		take_http_expect(k, line, http);
-	else if (says(line, 1, "send"))
-		take_send(k, line, http);
-	else if (says(line, 1, "disable-on-404"))
-		http->soft_stop = true;
-	else if (!says(line, 1, "connect") || line->count > 2)
-		old_set(k->h->arena, line, OLD_LOST, "'http-check %s'", old_word(line, 1));
-}
-
-static void take_http(struct checker *k, const struct old_lines *rules)
-{
-	struct http http = {.method = "OPTIONS", .path = "/"};
 	struct arena *a = k->h->arena;
 
-	take_option(k, &http);
-	if (old_secret(http.path) != NULL) {
-		old_set(a, k->p->slots[SLOT_CHECK].line, OLD_LOST, "a password would be in the file");
-		http.path = "/";
+	old_set(a, line, OLD_CARRIED, NULL);
+	if (strcmp(line->words[0], "tcp-check") != 0)
+		old_set(a, line, OLD_NO_EFFECT, "the check is not by HTTP");
+	else if (check_says(line, 1, "send"))
+		check_append(k, arena_printf(a, "send %s",
+					     check_quoted(k, has_secret(line) ? with_variable(k, line)
+									      : old_word(line, 2))));
+	else if (check_says(line, 1, "send-binary"))
+		check_append(k, arena_printf(a, "send %s", from_hex(a, old_word(line, 2))));
+	else if (check_says(line, 1, "expect"))
+		take_expect(k, line);
+	else if (!check_says(line, 1, "comment") && !check_says(line, 1, "connect"))
+		old_set(a, line, OLD_LOST, "'tcp-check %s'", old_word(line, 1));
+}
+
+static void take_tcp_rules(struct checker *k, const struct old_lines *rules)
+{
+	const struct old_lines first = {.list = rules->list, .count = take_connections(k, rules)};
+	const char *role = redis_role(&first);
+
+	k->text = "";
+	if (check_is_tls(k) && has_steps(k)) {
+		for (size_t i = 0; i < first.count; i++)
+			old_set(k->h->arena, first.list[i], OLD_LOST,
+				"weir sends and expects texts without TLS only: this check is the handshake");
+	} else if (take_login_rules(k, &first)) {
+		; /* the text is there */
+	} else if (role != NULL && !k->has_password) {
+		k->text = arena_printf(k->h->arena, "redis%s", role);
+		for (size_t i = 0; i < first.count; i++)
+			old_set(k->h->arena, first.list[i], OLD_CARRIED, NULL);
+	} else {
+		for (size_t i = 0; i < first.count; i++)
+			take_tcp_rule(k, first.list[i]);
 	}
-	for (size_t i = 0; i < rules->count; i++)
-		take_http_rule(k, rules->list[i], &http);
-	k->text = arena_printf(a, "http%s %s %s", k->c->tls != NULL ? "s" : "", http.method, http.path);
-	if (http.host != NULL)
-		append(k, arena_printf(a, "host=%s", http.host));
-	if (http.expect != NULL)
-		append(k, arena_printf(a, "expect=%s", http.expect));
-	if (http.soft_stop)
-		append(k, "soft-stop=404");
+	if (k->text[0] == '\0')
+		k->text = check_is_tls(k) ? "tls" : "tcp";
+	if (k->port != NULL)
+		check_append(k, arena_printf(k->h->arena, "port=%s", k->port));
 }
 
 /* ---- the others ---- */
@@ -307,7 +291,7 @@ static void take_http(struct checker *k, const struct old_lines *rules)
 static void take_login(struct checker *k, const char *name)
 {
 	const struct slot_value *s = &k->p->slots[SLOT_CHECK];
-	const bool user = says(s->line, s->at, "user");
+	const bool user = check_says(s->line, s->at, "user");
 
 	k->text = user ? arena_printf(k->h->arena, "%s user=%s", name, old_word(s->line, s->at + 1)) : name;
 }
@@ -316,9 +300,16 @@ static void take_exec(struct checker *k)
 {
 	const char *command = slot_word(k->p, SLOT_COMMAND, 0), *path = slot_word(k->p, SLOT_COMMAND_PATH, 0);
 
+	if (command[0] != '/') {
+		const enum slot said = slot_on(k->p, SLOT_COMMAND) ? SLOT_COMMAND : SLOT_CHECK;
+
+		old_set(k->h->arena, k->p->slots[said].line, OLD_LOST,
+			"write the program with its whole path: check = exec /PATH/PROGRAM");
+		return;
+	}
 	k->text = arena_printf(k->h->arena, "exec %s", command);
 	if (path[0] != '\0')
-		append(k, arena_printf(k->h->arena, "path=%s", path));
+		check_append(k, arena_printf(k->h->arena, "path=%s", path));
 	for (enum slot s = SLOT_COMMAND; s <= SLOT_COMMAND_PATH; s++)
 		if (slot_on(k->p, s))
 			old_set(k->h->arena, k->p->slots[s].line, OLD_CARRIED, NULL);
@@ -331,7 +322,7 @@ static void take_by_name(struct checker *k, const char *name, const struct old_l
 	const char *domain = slot_word(k->p, SLOT_CHECK, 1);
 
 	if (strcmp(name, "httpchk") == 0) {
-		take_http(k, rules);
+		check_take_http(k, rules);
 	} else if (strcmp(name, "tcp-check") == 0) {
 		take_tcp_rules(k, rules);
 	} else if (strcmp(name, "ssl-hello-chk") == 0) {
@@ -355,13 +346,22 @@ static void take_by_name(struct checker *k, const char *name, const struct old_l
 
 static void add_tls_words(struct checker *k)
 {
-	if (k->c->tls == NULL || (strncmp(k->text, "https", 5) != 0 && strncmp(k->text, "tls", 3) != 0))
+	const char *sni = k->sni != NULL ? k->sni : k->c->sni;
+	const char *alpn = k->alpn != NULL ? k->alpn : k->c->alpn;
+
+	const bool http = strncmp(k->text, "https", 5) == 0;
+
+	if (!check_is_tls(k) || (!http && strncmp(k->text, "tls", 3) != 0))
 		return;
-	if (k->c->sni != NULL)
-		append(k, arena_printf(k->h->arena, "sni=%s", k->c->sni));
-	if (k->c->alpn != NULL)
-		append(k, arena_printf(k->h->arena, "alpn=%s", k->c->alpn));
-	append(k, arena_printf(k->h->arena, "verify=%s", k->c->verify != NULL ? k->c->verify : "system"));
+	if (sni != NULL)
+		check_append(k, arena_printf(k->h->arena, "sni=%s", sni));
+	if (alpn != NULL && !http)
+		check_append(k, arena_printf(k->h->arena, "alpn=%s", alpn));
+	else if (alpn != NULL)
+		old_set(k->h->arena, k->alpn != NULL ? k->connect : k->c->line, OLD_DIFFERENT,
+			"the check speaks HTTP/1.1, and offers no protocol (ALPN)");
+	check_append(k,
+		     arena_printf(k->h->arena, "verify=%s", k->c->verify != NULL ? k->c->verify : "system"));
 }
 
 /* HAProxy ends a program after `inter`, or after `timeout connect` if there is a `timeout check`; that one is
@@ -374,7 +374,7 @@ static void add_timeout(struct checker *k)
 		return;
 	if (!k->is_exec) {
 		slot_add(k->h, p, SLOT_CHECK_TIME, "check-timeout",
-			 work_duration(k->h->arena, slot_ms(k->h, p, SLOT_CHECK_TIME)));
+			 slot_duration(k->h, p, SLOT_CHECK_TIME));
 		return;
 	}
 	old_set(k->h->arena, p->slots[SLOT_CHECK_TIME].line, OLD_CARRIED, NULL);
@@ -383,7 +383,26 @@ static void add_timeout(struct checker *k)
 			work_duration(k->h->arena, slot_ms(k->h, p, SLOT_CONNECT)));
 }
 
-void haproxy_check(struct haproxy *h, struct proxy *p, const struct checking *c)
+/* The text with verify=none: no certificates are read. */
+static const char *without_certificates(struct arena *a, const char *text)
+{
+	const char *verify = strstr(text, " verify=");
+	const char *end = verify + 1 + strcspn(verify + 1, " ");
+
+	return arena_printf(a, "%.*s verify=none%s", (int)(verify - text), text, end);
+}
+
+/* What checks begin with; NULL: a PROXY header if sessions do and the check has no port of its own. */
+static const char *proxy_of(const struct checker *k)
+{
+	if (k->sends_proxy)
+		return k->c->version != NULL ? k->c->version : "v1";
+	if (k->own_words)
+		return k->c->version != NULL ? "off" : NULL;
+	return k->c->proxy;
+}
+
+bool haproxy_check(struct haproxy *h, struct proxy *p, const struct checking *c)
 {
 	struct checker k = {.h = h, .p = p, .c = c, .text = c->tls != NULL ? "tls" : "tcp"};
 	const struct slot_value *s = &p->slots[SLOT_CHECK];
@@ -392,13 +411,19 @@ void haproxy_check(struct haproxy *h, struct proxy *p, const struct checking *c)
 	if (slot_on(p, SLOT_CHECK))
 		take_by_name(&k, s->line->words[s->at - 1], &p->lists[LIST_CHECK]);
 	add_tls_words(&k);
-	if (c->proxy != NULL)
-		append(&k, arena_printf(h->arena, "proxy=%s", c->proxy));
+	if (proxy_of(&k) != NULL)
+		check_append(&k, arena_printf(h->arena, "proxy=%s", proxy_of(&k)));
 	line = ini_add(h->ini, p->out, slot_on(p, SLOT_CHECK) ? s->line : NULL, "check", "%s", k.text);
 	if (line->from == NULL)
 		line->from = c->line;
 	/* Programs and certificates are those of the target machine. */
-	if (k.is_exec || strstr(k.text, "verify=/") != NULL)
+	if (k.is_exec)
 		line->stand_in = "tcp";
+	else if (strstr(k.text, " verify=") != NULL)
+		line->stand_in = without_certificates(h->arena, k.text);
+	if (k.has_password && !k.is_exec)
+		line->stand_in = work_without_variables(
+			h->arena, line->stand_in != NULL ? line->stand_in : k.text, "tcp");
 	add_timeout(&k);
+	return check_is_tls(&k);
 }

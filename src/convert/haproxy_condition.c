@@ -2,22 +2,26 @@
  *
  * haproxy_condition.c - the conditions of HAProxy's .if and .elif (its manual, 2.4).
  *
- * Knows the environment; the version and the features of a HAProxy are not known here. Pure. Any thread.
+ * Knows the environment, and that nothing here is for QUIC; the version and the other features of a HAProxy
+ * are not known. Pure. Any thread.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "weir/base/check.h"
+#include "weir/base/text.h"
 #include "weir/convert/old_line.h"
 
-#define UNKNOWN (-1)
+#define UNKNOWN	     (-1)
+#define EXPANDED_MAX 65536
 
 struct judging {
 	char *const *environment;
 	struct arena *arena;
 	const char *at;
 	unsigned depth;
+	bool too_long; /* a value of the environment makes an argument longer than EXPANDED_MAX */
 };
 
 static int judge_or(struct judging *j);
@@ -35,31 +39,46 @@ static const char *variable(const struct judging *j, const char *name, size_t le
 	return NULL;
 }
 
+/* Moves the text to the arena. */
+static const char *kept(struct judging *j, struct text *out)
+{
+	const bool failed = out->failed || out->len > EXPANDED_MAX;
+	const char *copy;
+
+	if (failed)
+		text_free(out);
+	j->too_long = j->too_long || failed;
+	copy = arena_strndup(j->arena, out->bytes != NULL ? out->bytes : "", out->len);
+	text_free(out);
+	return copy;
+}
+
 /* Replaces ${NAME} and ${NAME:-DEFAULT}. */
 static const char *expanded(struct judging *j, const char *text, size_t len)
 {
-	const char *out = "";
+	struct text out;
 
-	for (size_t i = 0; i < len;) {
+	text_init(&out);
+	for (size_t i = 0; i < len && out.len <= EXPANDED_MAX;) {
 		const char *end = text[i] == '$' && i + 1 < len && text[i + 1] == '{'
 				      ? memchr(text + i, '}', len - i)
 				      : NULL;
 
 		if (end == NULL) {
-			out = arena_printf(j->arena, "%s%c", out, text[i++]);
+			text_add(&out, text + i++, 1);
 			continue;
 		}
 		const char *name = text + i + 2;
 		const size_t name_len = strcspn(name, ":}");
 		const char *value = variable(j, name, name_len);
 
-		if (value == NULL && name[name_len] == ':' && name + name_len + 2 <= end)
-			value =
-			    arena_strndup(j->arena, name + name_len + 2, (size_t)(end - name) - name_len - 2);
-		out = arena_printf(j->arena, "%s%s", out, value != NULL ? value : "");
+		if (value != NULL)
+			text_add(&out, value, strlen(value));
+		else if (name[name_len] == ':' && name + name_len + 2 <= end)
+			text_add(&out, name + name_len + 2, (size_t)(end - name) - name_len - 2);
 		i = (size_t)(end - text) + 1;
 	}
-	return out;
+	return kept(j, &out);
 }
 
 /* The argument that ends with one of `ends`, expanded; `at` goes behind that. NULL: there is none. */
@@ -116,6 +135,8 @@ static int judge_one(struct judging *j)
 		const char *name = argument(j, ")");
 
 		result = name == NULL ? UNKNOWN : variable(j, name, strlen(name)) != NULL;
+	} else if (begins(j, "feature(QUIC)")) {
+		result = 0; /* weir forwards no UDP */
 	} else if (begins(j, "streq(")) {
 		result = judge_streq(j, true);
 	} else if (begins(j, "strneq(")) {
@@ -174,5 +195,5 @@ int haproxy_condition(struct arena *a, char *const *environment, const char *tex
 		return 0;
 	result = judge_or(&j);
 	skip(&j);
-	return *j.at != '\0' ? UNKNOWN : result;
+	return *j.at != '\0' || j.too_long ? UNKNOWN : result;
 }

@@ -50,47 +50,135 @@ static void take_affinity(struct haproxy *h, struct old_line *line, const char *
 		old_set(h->arena, line, OLD_DIFFERENT, "the list is for all threads, one CPU each");
 }
 
+static bool is_unix(const char *address)
+{
+	return address[0] == '/' || strncmp(address, "unix@", 5) == 0 || strncmp(address, "abns@", 5) == 0;
+}
+
+/* What a 'stats socket' line says of a Unix socket. */
+struct socket {
+	const char *text; /* the value of ours */
+	bool owned;	  /* it names an owner or a group */
+	bool shared;	  /* others than root may get to it */
+};
+
+/* Without a mode, a socket has that of HAProxy's umask: its owner alone may write, and that is root. */
+static struct socket read_socket(struct haproxy *h, const struct old_line *line)
+{
+	static const char *const owners[] = {"user", "group", "uid", "gid"};
+	struct socket s = {.text = "unix:" WORK_ADMIN_SOCKET};
+	const char *owner = "root";
+	bool group = false, by_group = false, by_all = false;
+
+	for (size_t i = 3; i + 1 < line->count; i++) {
+		const char *word = line->words[i], *value = line->words[i + 1];
+
+		if (strcmp(word, "mode") == 0) {
+			const unsigned long mode = strtoul(value, NULL, 8);
+
+			by_group = (mode & 020) != 0;
+			by_all = (mode & 02) != 0;
+		}
+		if (strcmp(word, "user") == 0 || strcmp(word, "uid") == 0)
+			owner = value;
+		if (strcmp(word, "group") == 0 || strcmp(word, "gid") == 0)
+			group = strcmp(value, "root") != 0 && strcmp(value, "0") != 0;
+		for (size_t n = 0; n < ARRAY_LEN(owners); n++)
+			s.owned = s.owned || strcmp(word, owners[n]) == 0;
+		if (strcmp(word, "mode") == 0 || strcmp(word, "level") == 0)
+			s.text = arena_printf(h->arena, "%s %s=%s", s.text, word, line->words[++i]);
+	}
+	s.shared = by_all || (by_group && group) || (strcmp(owner, "root") != 0 && strcmp(owner, "0") != 0);
+	return s;
+}
+
+/* A second socket: ours is one, and root may do everything there, so it is enough for one of root's. */
+static void take_second(struct haproxy *h, struct old_line *line, const struct socket *s,
+			struct ini_line *before)
+{
+	static const char *const roots = "it is root's, who may do everything at the socket of line %u";
+	const struct old_line *first = before->from;
+
+	if (strcmp(before->value, s->text) == 0) {
+		old_set(h->arena, line, OLD_NO_EFFECT, "weir is one process with one admin socket");
+	} else if (!s->shared) {
+		old_set(h->arena, line, OLD_NO_EFFECT, roots, first->line);
+	} else if (!read_socket(h, first).shared) {
+		old_set(h->arena, before->from, OLD_NO_EFFECT, roots, line->line);
+		before->value = s->text;
+		before->from = line;
+		old_set(h->arena, line, OLD_CARRIED, NULL);
+	} else {
+		old_set(h->arena, line, OLD_LOST,
+			"weir has one admin socket: that of the other line; allow-uid= and allow-gid= on it "
+			"say who else may what");
+	}
+}
+
 /* Ours is where weir.service has it: that of HAProxy may still be in use, and in a folder that weir may not
  * write to. */
 static void take_socket(struct haproxy *h, struct old_line *line, const char *key)
 {
-	static const char *const owners[] = {"user", "group", "uid", "gid"};
 	const char *address = haproxy_address(h->arena, old_word(line, 2), true);
-	const char *text = "unix:" WORK_ADMIN_SOCKET;
-	const struct ini_line *before = ini_find(global(h), key);
-	bool owned = false;
+	struct ini_line *before = ini_find(global(h), key);
+	struct socket s;
 
 	if (strncmp(address, "unix:", 5) != 0) {
-		old_set(h->arena, line, OLD_LOST,
-			"weir has no admin socket over TCP: write admin-socket = unix:%s; [stats] has what "
-			"only reads",
-			WORK_ADMIN_SOCKET);
+		old_lines_add(h->arena, &h->tcp_sockets, line);
 		return;
 	}
-	for (size_t i = 3; i + 1 < line->count; i++) {
-		const char *word = line->words[i];
-
-		if (strcmp(word, "mode") == 0 || strcmp(word, "level") == 0)
-			text = arena_printf(h->arena, "%s %s=%s", text, word, line->words[++i]);
-		for (size_t n = 0; n < ARRAY_LEN(owners); n++)
-			owned = owned || strcmp(word, owners[n]) == 0;
-	}
-	if (before != NULL && strcmp(before->value, text) != 0) {
-		old_set(h->arena, line, OLD_LOST,
-			"weir has one admin socket: that of the other line; allow-uid= and allow-gid= on it "
-			"say who else may what");
-		return;
-	}
-	if (before == NULL)
-		ini_add(h->ini, global(h), line, key, "%s", text);
-	old_set(h->arena, line, OLD_DIFFERENT,
-		"it is %s, in the folder that weir.service makes; make /run/weir to start weir by hand%s",
-		WORK_ADMIN_SOCKET, owned ? "; its owner is weir's user: group= names another group" : "");
+	s = read_socket(h, line);
+	if (before != NULL)
+		take_second(h, line, &s, before);
+	else
+		ini_add(h->ini, global(h), line, key, "%s", s.text);
+	if (s.owned && line->fate == OLD_CARRIED)
+		old_set(h->arena, line, OLD_DIFFERENT,
+			"its owner is weir's user: group= names another group");
+	work_note(h->work, "the admin socket is %s, because HAProxy may still listen at its own",
+		  WORK_ADMIN_SOCKET);
 }
 
 static void take_nothing(struct haproxy *h, struct old_line *line, const char *why)
 {
 	old_set(h->arena, line, OLD_NO_EFFECT, "%s", why);
+}
+
+static void take_other(struct haproxy *h, struct old_line *line, const char *why)
+{
+	old_set(h->arena, line, OLD_DIFFERENT, "%s", why);
+}
+
+static void take_host(struct haproxy *h, struct old_line *line, const char *key)
+{
+	(void)key;
+	old_set(h->arena, line, line->count > 1 ? OLD_DIFFERENT : OLD_NO_EFFECT,
+		"a log host is told the name of this machine, and a local syslog knows it");
+}
+
+/* Does a line of a section that forwards TCP name a script? */
+static bool tcp_names_lua(const struct haproxy *h)
+{
+	for (size_t i = 0; i < h->count; i++) {
+		const struct proxy *p = h->proxies[i];
+
+		if (p->kind == PROXY_GLOBAL || p->kind == PROXY_OTHER || p->why_not != NULL)
+			continue;
+		for (size_t l = 0; l < p->all.count; l++)
+			for (size_t w = 0; w < p->all.list[l]->count; w++)
+				if (strstr(p->all.list[l]->words[w], "lua.") != NULL)
+					return true;
+	}
+	return false;
+}
+
+static void take_lua(struct haproxy *h, struct old_line *line, const char *key)
+{
+	(void)key;
+	if (!tcp_names_lua(h)) /* else the table says what it is */
+		old_set(h->arena, line, OLD_NOT_OURS,
+			"weir has no Lua: no section that forwards TCP uses it, but tasks that it starts by "
+			"itself are missing");
 }
 
 /* Read later, with the logs of all sections. */
@@ -99,11 +187,6 @@ static void take_log(struct haproxy *h, struct old_line *line, const char *key)
 	(void)h;
 	(void)line;
 	(void)key;
-}
-
-static bool is_unix(const char *address)
-{
-	return address[0] == '/' || strncmp(address, "unix@", 5) == 0 || strncmp(address, "abns@", 5) == 0;
 }
 
 /* Words for all Unix listeners that have none of their own. */
@@ -116,6 +199,8 @@ static void take_unix_bind(struct haproxy *h, struct old_line *line, const char 
 				return; /* the table says what to write */
 	old_set(h->arena, line, OLD_NO_EFFECT, "no bind line is a Unix socket");
 }
+
+#define GLOBAL_VARIABLE "a variable has an effect where it is used: those lines say which"
 
 static const struct row {
 	const char *word;
@@ -138,7 +223,29 @@ static const struct row {
 	{"insecure-setuid-wanted", NULL, take_nothing, "programs gain no rights"},
 	{"nbproc", NULL, take_nothing, "weir is one process with threads"},
 	{"unix-bind", NULL, take_unix_bind, NULL},
+	{"server-state-file", NULL, take_other, HAPROXY_STATE_FILE},
+	{"server-state-base", NULL, take_other, HAPROXY_STATE_FILE},
+	{"log-tag", NULL, take_other, "syslog is told that the lines are weir's"},
+	{"log-send-hostname", NULL, take_host, NULL},
 	{"stats", "timeout", take_nothing, "the admin socket closes idle clients by itself"},
+	{"thread-groups", NULL, take_nothing, "every thread of weir serves every listener"},
+	{"thread-group", NULL, take_nothing, "every thread of weir serves every listener"},
+	{"debug", NULL, take_nothing, "it shows what HTTP clients send; weir stays in the foreground"},
+	{"quiet", NULL, take_nothing, "weir -q prints nothing at its start"},
+	{"set-dumpable", NULL, take_nothing, "LimitCORE= in the unit allows core files"},
+	{"localpeer", NULL, take_nothing, "weir has no 'peers' sections"},
+	{"anonkey", NULL, take_nothing, "it is for what the admin socket prints"},
+	{"numa-cpu-mapping", NULL, take_nothing, "weir pins its threads by itself: cpu-affinity = auto"},
+	{"nopoll", NULL, take_nothing, "weir uses epoll or io_uring"},
+	{"set-var", NULL, take_nothing, GLOBAL_VARIABLE},
+	{"set-var-fmt", NULL, take_nothing, GLOBAL_VARIABLE},
+	{"lua-load", NULL, take_lua, NULL},
+	{"lua-load-per-thread", NULL, take_lua, NULL},
+	{"lua-prepend-path", NULL, take_nothing, "it loads nothing: the lines that do say what is lost"},
+	{"cpu-policy", NULL, take_other, "weir pins its threads by itself: cpu-affinity = auto"},
+	{"limited-quic", NULL, take_nothing, "weir does not forward UDP"},
+	{"no-quic", NULL, take_nothing, "weir does not forward UDP"},
+	{"setcap", NULL, take_nothing, "the unit says which capabilities weir has"},
 };
 
 void haproxy_global(struct haproxy *h, struct proxy *p)
@@ -161,97 +268,6 @@ void haproxy_global(struct haproxy *h, struct proxy *p)
 	}
 }
 
-/* ---- logs ---- */
-
-static const char *level_of(const char *word)
-{
-	static const char *const levels[][2] = {
-	    {"emerg", "alert"},	    {"alert", "alert"},	  {"crit", "error"}, {"err", "error"},
-	    {"warning", "warning"}, {"notice", "notice"}, {"info", "info"},  {"debug", "debug"}};
-
-	for (size_t i = 0; i < ARRAY_LEN(levels); i++)
-		if (strcmp(word, levels[i][0]) == 0)
-			return levels[i][1];
-	return NULL;
-}
-
-static bool is_stream(const char *target)
-{
-	return strcmp(target, "stdout") == 0 || strcmp(target, "stderr") == 0 ||
-	       strcmp(target, "fd@1") == 0 || strcmp(target, "fd@2") == 0;
-}
-
-static bool is_known_log(struct haproxy *h, const char *value)
-{
-	for (size_t i = 0; i < global(h)->count; i++)
-		if (strcmp(global(h)->lines[i].key, "log") == 0 &&
-		    strncmp(global(h)->lines[i].value, value, strlen(value)) == 0)
-			return true;
-	return false;
-}
-
-static void add_log(struct haproxy *h, struct old_line *line)
-{
-	const char *target = old_word(line, 1), *text, *level = NULL, *facility = "";
-
-	for (size_t i = 2; i < line->count; i++) {
-		const char *word = line->words[i];
-
-		if (strcmp(word, "len") == 0 || strcmp(word, "format") == 0 || strcmp(word, "sample") == 0 ||
-		    strcmp(word, "profile") == 0) {
-			i++;
-		} else if (facility[0] == '\0') {
-			facility = word;
-		} else if (level == NULL && level_of(word) != NULL) {
-			level = level_of(word);
-		}
-	}
-	if (is_stream(target))
-		text = "auto";
-	else
-		text = arena_printf(h->arena, "syslog:%s facility=%s",
-				    strncmp(target, "udp@", 4) == 0 ? target + 4 : target, facility);
-	if (is_known_log(h, text)) {
-		old_set(h->arena, line, OLD_NO_EFFECT, "weir logs there already");
-		return;
-	}
-	if (level != NULL)
-		text = arena_printf(h->arena, "%s level=%s", text, level);
-	if (h->tcplog)
-		text = arena_printf(h->arena, "%s format=tcplog", text);
-	ini_add(h->ini, global(h), line, "log", "%s", text)->stand_in = strchr(text, '$') != NULL ? "" : NULL;
-	if (strcmp(target, "stdout") == 0)
-		old_set(h->arena, line, OLD_DIFFERENT, "to stderr, or to the journal under systemd");
-}
-
-static void add_logs_of(struct haproxy *h, const struct proxy *p)
-{
-	for (size_t i = 0; p->kind == PROXY_GLOBAL && i < p->all.count; i++)
-		if (strcmp(p->all.list[i]->words[0], "log") == 0)
-			add_log(h, p->all.list[i]);
-	for (size_t i = 0; p->out != NULL && i < p->lists[LIST_LOG].count; i++) {
-		struct old_line *line = p->lists[LIST_LOG].list[i];
-
-		if (line->fate != OLD_OPEN)
-			continue;
-		if (strcmp(old_word(line, 1), "global") == 0)
-			old_set(h->arena, line, OLD_CARRIED, NULL);
-		else
-			add_log(h, line);
-	}
-}
-
-void haproxy_log(struct haproxy *h)
-{
-	for (size_t i = 0; i < h->count; i++)
-		add_logs_of(h, h->proxies[i]);
-	if (!h->exec)
-		return;
-	ini_add(h->ini, global(h), NULL, "exec-checks", "4")->stand_in = "";
-	work_note(h->work, "a weir that stays root runs no programs: for a start by root, and not by "
-			   "weir.service, name a 'user' in [global]");
-}
-
 /* ---- resolvers ---- */
 
 static void take_name_server(struct haproxy *h, struct old_line *line)
@@ -264,12 +280,15 @@ static void take_name_server(struct haproxy *h, struct old_line *line)
 		address = strchr(address, '@') + 1;
 	if (len > 3 && strcmp(old_word(line, 2) + len - 3, ":53") == 0)
 		address = arena_strndup(h->arena, address, strlen(address) - 3);
+	if (address[0] == '[' && address[strlen(address) - 1] == ']')
+		address = arena_strndup(h->arena, address + 1, strlen(address) - 2);
 	if (known == NULL) {
-		ini_add(h->ini, global(h), line, "resolvers", "%s", address);
+		ini_add(h->ini, global(h), line, "resolvers", "%s", address)->stand_in =
+		    strstr(address, "${") != NULL ? "" : NULL;
 		return;
 	}
 	if (strstr(known->value, address) == NULL)
-		known->value = arena_printf(h->arena, "%s %s", known->value, address);
+		known->value = ini_join(h->arena, known->value, address);
 	old_set(h->arena, line, OLD_CARRIED, NULL);
 }
 

@@ -2,8 +2,8 @@
  *
  * haproxy_map.c - use_backend with a map of names: %[req.ssl_sni,lower,map(FILE,DEFAULT)].
  *
- * The file is read now. `map` has whole names; `map_end` takes the longest end that fits, and `map_dom` a
- * domain, so names come first, then the longest. Main thread.
+ * The file is read now. Of `map`, whose names are whole, the first line with a name counts; of `map_end` and
+ * `map_dom`, the first line that fits, however long it is. Main thread.
  */
 #include <string.h>
 
@@ -20,9 +20,17 @@ struct name_map {
 	const char *kind; /* "map", "map_end", "map_dom" */
 	const char *file;
 	const char *otherwise; /* "" = none */
-	const char **names;    /* in our words */
-	const char **targets;
+	struct group *groups;
 	size_t count;
+	size_t entries;
+	struct index targets; /* the group of each, of whole names */
+	struct index seen;    /* whole names */
+};
+
+/* Names of one backend that are one line. */
+struct group {
+	const char *target;
+	struct work_list names; /* in our words */
 };
 
 /* Reads the expression; false if it is another one. */
@@ -49,15 +57,41 @@ static bool read_expression(struct name_map *m, const char *text)
 	       strcmp(m->kind, "map_end") == 0 || strcmp(m->kind, "map_dom") == 0;
 }
 
+static bool is_whole(const struct name_map *m)
+{
+	return strcmp(m->kind, "map") == 0 || strcmp(m->kind, "map_str") == 0;
+}
+
 static const char *our_name(const struct name_map *m, const char *key)
 {
 	struct arena *a = m->h->arena;
 
 	if (strcmp(m->kind, "map_dom") == 0)
 		return arena_printf(a, ".%s", key[0] == '.' ? key + 1 : key);
-	if (strcmp(m->kind, "map_end") == 0)
-		return key[0] == '.' ? arena_printf(a, "*%s", key) : arena_printf(a, ".%s", key);
-	return key;
+	if (strcmp(m->kind, "map_end") == 0 && key[0] == '.')
+		return arena_printf(a, "*%s", key);
+	if (strcmp(m->kind, "map_end") != 0)
+		return key;
+	old_set(a, m->line, OLD_DIFFERENT, "'%s': only the name itself and the names below it", key);
+	return arena_printf(a, ".%s", key);
+}
+
+/* The group of whole names whose order does not matter, or the last one if it has the same target. */
+static struct group *group_of(struct name_map *m, const char *target)
+{
+	size_t *at = is_whole(m) ? index_find(&m->targets, target) : NULL;
+
+	if (at != NULL)
+		return &m->groups[*at];
+	if (!is_whole(m) && m->count > 0 && strcmp(m->groups[m->count - 1].target, target) == 0)
+		return &m->groups[m->count - 1];
+	m->groups = arena_grow(m->h->arena, m->groups, m->count, sizeof(*m->groups));
+	m->groups[m->count] = (struct group){.target = target};
+	at = arena_alloc(m->h->arena, sizeof(*at));
+	*at = m->count++;
+	if (is_whole(m))
+		index_put(m->h->arena, &m->targets, target, at);
+	return &m->groups[*at];
 }
 
 /* A line "KEY VALUE" of the file. */
@@ -68,13 +102,14 @@ static void take_entry(struct name_map *m, char *text)
 
 	value = key + len + strspn(key + len, " \t\r");
 	value[strcspn(value, " \t\r")] = '\0';
-	if (len == 0 || key[0] == '#' || value[0] == '\0' || m->count > WORK_MAP_MAX)
+	if (len == 0 || key[0] == '#' || value[0] == '\0' || m->entries > WORK_MAP_MAX)
 		return;
 	key[len] = '\0';
-	m->names = arena_grow(m->h->arena, m->names, m->count, sizeof(*m->names));
-	m->targets = arena_grow(m->h->arena, m->targets, m->count, sizeof(*m->targets));
-	m->names[m->count] = our_name(m, key);
-	m->targets[m->count++] = value;
+	m->entries++;
+	if (is_whole(m) && index_find(&m->seen, key) != NULL)
+		return;
+	index_put(m->h->arena, &m->seen, key, key);
+	work_list_add(m->h->arena, &group_of(m, value)->names, our_name(m, key));
 }
 
 static bool read_file(struct name_map *m)
@@ -96,25 +131,6 @@ static bool read_file(struct name_map *m)
 	return m->count > 0;
 }
 
-static bool comes_before(const struct name_map *m, size_t a, size_t b)
-{
-	return strlen(m->names[a]) > strlen(m->names[b]);
-}
-
-/* The longest first: whole names cannot overlap, so their order does not matter. */
-static void put_in_order(struct name_map *m)
-{
-	for (size_t i = 1; i < m->count && strcmp(m->kind, "map") != 0; i++)
-		for (size_t k = i; k > 0 && comes_before(m, k, k - 1); k--) {
-			const char *name = m->names[k], *target = m->targets[k];
-
-			m->names[k] = m->names[k - 1];
-			m->targets[k] = m->targets[k - 1];
-			m->names[k - 1] = name;
-			m->targets[k - 1] = target;
-		}
-}
-
 static void add_line(struct name_map *m, const char *target, const char *list)
 {
 	const struct proxy *to = haproxy_find(m->h, BACKENDS, target);
@@ -134,66 +150,47 @@ static void add_line(struct name_map *m, const char *target, const char *list)
 		list = arena_printf(m->h->arena, "@%s",
 				    work_file(w, arena_printf(m->h->arena, "lists/%s.sni", target),
 					      work_lines(m->h->arena, list)));
-	line = ini_add(m->h->ini, m->p->out, m->line, arena_printf(m->h->arena, "use-backend %s", target),
+	line =
+		ini_add(m->h->ini, m->p->out, m->line,
+			arena_printf(m->h->arena, "use-backend %s", to->out->name),
 		       "sni=%s", list);
 	if (is_long)
 		line->stand_in = work_without_files(m->h->arena, line->value);
 }
 
-/* All names of one target, as far as no other target comes in between; whole names have no order. */
-static void add_lines(struct name_map *m)
+bool haproxy_is_name_map(struct haproxy *h, const char *text)
 {
-	const bool whole = strcmp(m->kind, "map") == 0 || strcmp(m->kind, "map_str") == 0;
+	struct name_map m = {.h = h};
 
-	for (size_t i = 0; i < m->count; i++) {
-		const char *target = m->targets[i];
-		struct text list;
-
-		if (target == NULL)
-			continue;
-		text_init(&list);
-		text_printf(&list, "%s", m->names[i]);
-		for (size_t k = i + 1; k < m->count; k++) {
-			if (m->targets[k] == NULL)
-				continue;
-			if (strcmp(m->targets[k], target) == 0) {
-				text_printf(&list, ",%s", m->names[k]);
-				m->targets[k] = NULL;
-			} else if (!whole) {
-				break;
-			}
-		}
-		if (!list.failed)
-			add_line(m, target, arena_strndup(m->h->arena, list.bytes, list.len));
-		text_free(&list);
-	}
+	return read_expression(&m, text);
 }
 
-bool haproxy_name_map(struct haproxy *h, struct proxy *p, struct old_line *line)
+void haproxy_name_map(struct haproxy *h, struct proxy *p, struct old_line *line)
 {
 	struct name_map m = {.h = h, .p = p, .line = line};
 
-	if (!read_expression(&m, old_word(line, 1)))
-		return false;
+	check(read_expression(&m, old_word(line, 1)));
 	if (!read_file(&m)) {
 		old_set(h->arena, line, OLD_LOST, "the map '%s' cannot be read: convert where it is", m.file);
-		return true;
+		return;
 	}
-	if (m.count > WORK_MAP_MAX) {
+	if (m.entries > WORK_MAP_MAX) {
 		old_set(h->arena, line, OLD_LOST,
 			"a map of more than %d names: write a list per backend, sni=@FILE", WORK_MAP_MAX);
-		return true;
+		return;
 	}
-	put_in_order(&m);
-	add_lines(&m);
+	for (size_t i = 0; i < m.count; i++)
+		add_line(&m, m.groups[i].target,
+			 work_joined(h->arena, m.groups[i].names.items, m.groups[i].names.count, ","));
 	if (strcmp(m.kind, "map_dom") == 0)
 		old_set(h->arena, line, OLD_DIFFERENT, "a domain in the middle of a name does not count");
 	if (m.otherwise[0] != '\0') {
 		const struct proxy *to = haproxy_find(h, BACKENDS, m.otherwise);
 
-		if (to != NULL && to->out != NULL && ini_find(p->out, "default-backend") == NULL)
-			ini_add(h->ini, p->out, line, "default-backend", "%s", m.otherwise);
+		if (to == NULL || to->out == NULL)
+			old_set(h->arena, line, OLD_LOST, "its backend '%s' is not converted", m.otherwise);
+		else if (ini_find(p->out, "default-backend") == NULL)
+			ini_add(h->ini, p->out, line, "default-backend", "%s", to->out->name);
 	}
 	old_set(h->arena, line, OLD_CARRIED, NULL);
-	return true;
 }

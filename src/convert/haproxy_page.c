@@ -312,6 +312,27 @@ static bool is_one_of(const char *word, const char *const *list, size_t count)
 	return false;
 }
 
+/* A second address: "*:PORT" and ":::PORT" are both families, which is one line of weir's. */
+static void take_second_bind(struct page *page, struct old_line *line)
+{
+	static const char *const any[] = {"0.0.0.0", "[::]"};
+	struct ini_line *first = ini_find(page->stats, "bind");
+	const char *second = haproxy_address(page->h->arena, old_word(line, 1), true);
+
+	for (size_t i = 0; i < ARRAY_LEN(any); i++) {
+		const size_t len = strlen(any[i]), other = strlen(any[1 - i]);
+
+		if (strncmp(first->value, any[i], len) != 0 || strncmp(second, any[1 - i], other) != 0 ||
+		    first->value[len] != ':' || strcmp(first->value + len, second + other) != 0)
+			continue;
+		first->value += len;
+		old_set(page->h->arena, line, OLD_CARRIED, NULL);
+		return;
+	}
+	old_set(page->h->arena, line, OLD_LOST, "the page has one address: that of line %u",
+		page->p->lists[LIST_BIND].list[0]->line);
+}
+
 /* How the page looks, and what only HTTP needs. */
 static void take_look(struct page *page, struct old_line *line)
 {
@@ -320,8 +341,7 @@ static void take_look(struct page *page, struct old_line *line)
 					    "show-modules", "scope"};
 
 	if (strcmp(line->words[0], "bind") == 0)
-		old_set(page->h->arena, line, OLD_LOST, "the page has one address: that of line %u",
-			page->p->lists[LIST_BIND].list[0]->line);
+		take_second_bind(page, line);
 	else if (strcmp(line->words[0], "stats") != 0)
 		old_set(page->h->arena, line, OLD_NO_EFFECT,
 			"the page is weir's: [stats] has an address and a login");
@@ -404,6 +424,7 @@ void haproxy_page(struct haproxy *h, struct proxy *p)
 	struct ini_section *stats = ini_only(h->ini, IN_STATS);
 	struct old_line *bind = p->lists[LIST_BIND].count > 0 ? p->lists[LIST_BIND].list[0] : p->head;
 	const char *address = old_word(bind, bind == p->head ? 2 : 1);
+	const bool is_http = strcmp(slot_word(p, SLOT_MODE, 0), "http") == 0;
 	struct page page = {.h = h, .p = p, .stats = stats};
 
 	if (stats->count > 0) {
@@ -412,11 +433,13 @@ void haproxy_page(struct haproxy *h, struct proxy *p)
 	}
 	stats->above = p->head->above;
 	stats->above_count = p->head->above_count;
-	old_set(h->arena, p->head, OLD_DIFFERENT, "the page is weir's: [stats]");
+	old_set(h->arena, p->head, OLD_DIFFERENT, "the page is weir's: [stats]%s",
+		is_http ? "" : ", while HAProxy shows none in mode tcp");
 	if (p->from != NULL)
 		p->from->is_used = true;
 	address = arena_strndup(h->arena, address, strcspn(address, ","));
-	ini_add(h->ini, stats, bind, "bind", "%s", haproxy_address(h->arena, address, true));
+	address = haproxy_bind_address(h, bind, address);
+	haproxy_bind_stand_in(h, ini_add(h->ini, stats, bind, "bind", "%s", address), address, "");
 	for (size_t i = 2; i < bind->count && bind != p->head; i++)
 		if (strcmp(bind->words[i], "ssl") == 0)
 			old_set(h->arena, bind, OLD_DIFFERENT, "the page is not over TLS");

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "haproxy_environment.h"
 #include "weir/base/check.h"
-#include "weir/convert/old_line.h"
 
 #define LINE_MAX_BYTES 65536
 #define CONDITION_MAX  2048
@@ -27,6 +27,8 @@ struct reading {
 	unsigned if_lines[OLD_DEPTH_MAX];
 	bool else_seen[OLD_DEPTH_MAX];
 	unsigned depth;
+	struct environment *set; /* borrows */
+	bool is_global;		 /* the lines of a global section are read */
 	const char **comments; /* those since the last line or empty line */
 	size_t comment_count;
 };
@@ -44,10 +46,11 @@ static bool judge(struct reading *in, const char **words, size_t count)
 	const char *text = "";
 	int result;
 
-	for (size_t i = 1; i < count; i++)
+	for (size_t i = 1; i < count && strlen(text) <= CONDITION_MAX; i++)
 		text = arena_printf(in->r->arena, "%s%s%s", text, i > 1 ? " " : "", words[i]);
-	result =
-	    strlen(text) > CONDITION_MAX ? -1 : haproxy_condition(in->r->arena, in->r->environment, text);
+	result = strlen(text) > CONDITION_MAX
+		     ? -1
+		     : haproxy_condition(in->r->arena, environment_all(in->set, in->r->environment), text);
 	if (result < 0)
 		return old_fail(
 		    in->r, in->file, in->line,
@@ -134,6 +137,9 @@ static bool add_line(struct reading *in, const char *text, const char **words, s
 				mark);
 	*line = (struct old_line){.file = in->file, .line = in->line, .count = count};
 	line->words = arena_alloc(a, (count + 1) * sizeof(*words));
+	if (!environment_replace(in->set, words, count))
+		return old_fail(in->r, in->file, in->line, "with its variables, a word of more than %d bytes",
+				ENVIRONMENT_WORD_MAX);
 	memcpy(line->words, words, count * sizeof(*words));
 	line->shown = old_mask(a, trimmed(a, text, len), words, count);
 	if (comment != NULL && old_comment_ok(comment, strlen(comment)))
@@ -142,6 +148,9 @@ static bool add_line(struct reading *in, const char *text, const char **words, s
 	line->above_count = in->comment_count;
 	in->comments = NULL;
 	in->comment_count = 0;
+	in->is_global = strcmp(words[0], "global") == 0 || (in->is_global && !haproxy_begins_section(line));
+	if (in->is_global)
+		environment_set(in->set, line);
 	return old_add(in->r, &in->r->lines, line);
 }
 
@@ -189,9 +198,9 @@ static bool read_line(struct reading *in, const char *text)
 	return true;
 }
 
-static bool read_file(struct old_reading *r, const char *path)
+static bool read_file(struct old_reading *r, struct environment *set, const char *path)
 {
-	struct reading in = {.r = r, .file = path};
+	struct reading in = {.r = r, .file = path, .set = set};
 	char *text = old_read_file(r, path, NULL, 0);
 
 	if (text == NULL)
@@ -223,7 +232,7 @@ static int bytewise(const struct dirent **a, const struct dirent **b)
 	return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-static bool read_folder(struct old_reading *r, const char *path)
+static bool read_folder(struct old_reading *r, struct environment *set, const char *path)
 {
 	struct dirent **names = NULL;
 	const int count = scandir(path, &names, is_config, bytewise);
@@ -242,18 +251,21 @@ static bool read_folder(struct old_reading *r, const char *path)
 		free(names[i]);
 	free(names);
 	for (int i = 0; ok && i < count; i++)
-		ok = read_file(r, paths[i]);
+		ok = read_file(r, set, paths[i]);
 	return ok;
 }
 
 bool haproxy_read(struct old_reading *r, const char *const *paths, size_t count)
 {
+	struct environment set = {.arena = r->arena};
+
 	for (size_t i = 0; i < count; i++) {
 		struct stat st;
 		const bool folder = stat(paths[i], &st) == 0 && S_ISDIR(st.st_mode);
 
-		if (!(folder ? read_folder(r, paths[i]) : read_file(r, paths[i])))
+		if (!(folder ? read_folder(r, &set, paths[i]) : read_file(r, &set, paths[i])))
 			return false;
 	}
+	environment_account(&set);
 	return true;
 }

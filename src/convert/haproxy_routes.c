@@ -7,79 +7,30 @@
 #include <string.h>
 
 #include "haproxy.h"
+#include "haproxy_match.h"
+#include "haproxy_route.h"
 #include "weir/base/check.h"
 #include "weir/config/reader.h"
 
 #define BACKENDS (1u << PROXY_BACKEND | 1u << PROXY_LISTEN)
 
+#define EXTRA_MAX 64 /* lines for those who are in one */
+
 struct routing {
 	struct haproxy *h;
 	struct proxy *p;
+	const struct use_line *routes;
+	size_t count;
 	struct old_line *line;
 	const char *backend;
+	bool dry;	/* only find out whether it can be written */
+	unsigned within; /* how deep in lines for those whom a rule leaves out */
+	unsigned extra; /* lines so far, for those whom a rule leaves out */
 	bool tls;		 /* a line needs the hello */
 	bool protos;		 /* a line needs to know what a client speaks */
+	struct old_line *closing; /* the rule for silent clients, in lines for those whom it leaves out */
 	struct old_line *always; /* the route that takes every client that gets so far */
 };
-
-/* The words of a line by kind; NULL = none. */
-struct words {
-	const char *value[TERM_OTHER + 1];
-	bool file;
-	const char *error;
-};
-
-static void put(struct words *w, enum term_kind kind, const char *value)
-{
-	if (w->value[kind] != NULL && strcmp(w->value[kind], value) != 0)
-		w->error = "two lists that a client must be in both of";
-	w->value[kind] = value;
-}
-
-static void put_proto(struct words *w, const struct term *t)
-{
-	static const char *const yes[] = {[TERM_TLS] = "tls", [TERM_HTTP] = "http", [TERM_SSH] = "ssh"};
-	static const char *const no[] = {
-	    [TERM_TLS] = "http,ssh,other", [TERM_HTTP] = "tls,ssh,other", [TERM_SSH] = "tls,http,other"};
-
-	put(w, TERM_HTTP, t->negated ? no[t->kind] : yes[t->kind]);
-}
-
-static void put_term(struct routing *r, struct words *w, const struct term *t)
-{
-	switch (t->kind) {
-	case TERM_TRUE:
-	case TERM_FALSE:
-		if ((t->kind == TERM_TRUE) == t->negated)
-			w->error = "it never holds";
-		return;
-	case TERM_TLS:
-	case TERM_HTTP:
-	case TERM_SSH:
-		put_proto(w, t);
-		return;
-	case TERM_ANY_SNI:
-		if (w->value[TERM_SNI] == NULL || t->negated)
-			put(w, TERM_SNI, t->negated ? "none" : "any");
-		return;
-	case TERM_SRC:
-	case TERM_PORT:
-	case TERM_SNI:
-	case TERM_ALPN:
-		if (t->kind == TERM_SNI && w->value[TERM_SNI] != NULL &&
-		    strcmp(w->value[TERM_SNI], "any") == 0)
-			w->value[TERM_SNI] = NULL;
-		put(w, t->kind, t->value);
-		if (t->negated)
-			w->error = "weir has no 'not': write the other cases, in their order";
-		if (t->differs != NULL)
-			old_set(r->h->arena, r->line, OLD_DIFFERENT, "%s", t->differs);
-		w->file = w->file || t->file;
-		return;
-	default:
-		w->error = "a route cannot depend on that";
-	}
-}
 
 /* Moves a list that is too long for a line into a file. */
 static void move_to_file(struct routing *r, struct words *w, enum term_kind kind, const char *word)
@@ -102,6 +53,16 @@ static void move_to_file(struct routing *r, struct words *w, enum term_kind kind
 	w->file = true;
 }
 
+/* Is there a line for the same clients? */
+static bool is_taken(const struct ini_section *s, const char *words)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (strncmp(s->lines[i].key, "use-backend ", 12) == 0 &&
+		    strcmp(s->lines[i].value, words) == 0)
+			return true;
+	return false;
+}
+
 /* Adds a use-backend line. */
 static void add_line(struct routing *r, struct words *w)
 {
@@ -116,12 +77,18 @@ static void add_line(struct routing *r, struct words *w)
 	const char *text = "";
 	struct ini_line *line;
 
+	if (r->dry)
+		return;
+	if (r->within > 0 && r->line->fate == OLD_OPEN)
+		old_set(r->h->arena, r->line, OLD_CARRIED, NULL);
 	move_to_file(r, w, TERM_SRC, "src");
 	move_to_file(r, w, TERM_SNI, "sni");
 	if (w->error != NULL) {
 		old_set(r->h->arena, r->line, OLD_LOST, "%s", w->error);
 		return;
 	}
+	r->tls = r->tls || w->value[TERM_SNI] != NULL || w->value[TERM_ALPN] != NULL;
+	r->protos = r->protos || w->value[TERM_HTTP] != NULL;
 	for (size_t i = 0; i < ARRAY_LEN(order); i++)
 		if (w->value[order[i].kind] != NULL)
 			text = ini_join(
@@ -131,6 +98,12 @@ static void add_line(struct routing *r, struct words *w)
 		if (r->always == NULL)
 			ini_add(r->h->ini, r->p->out, r->line, "default-backend", "%s", r->backend);
 		r->always = r->line;
+		return;
+	}
+	if (is_taken(r->p->out, text)) {
+		/* A use-server line may be for a server that is down. */
+		if (r->line->fate == OLD_OPEN && r->within == 0 && r->line->words[0][3] != '-')
+			old_set(r->h->arena, r->line, OLD_NO_EFFECT, "a line before it takes these clients");
 		return;
 	}
 	line = ini_add(r->h->ini, r->p->out, r->line, arena_printf(r->h->arena, "use-backend %s", r->backend),
@@ -165,48 +138,233 @@ static void join_lists(struct routing *r, struct condition *c)
 	c->count = 1;
 }
 
-static void add_alternatives(struct routing *r, struct condition *c)
+/* Is the backend converted? Then clients go to it. */
+static bool is_known(struct routing *r, const char *name)
 {
+	const struct proxy *to = haproxy_find(r->h, BACKENDS, name);
+
+	if (to == NULL || to->out == NULL)
+		return false;
+	r->backend = to->out->name;
+	return true;
+}
+
+static bool add_rest(struct routing *r, size_t rule, size_t alternative, const struct words *base);
+
+/* weir has no 'not': clients in a list that an alternative leaves out get lines of their own before it, for
+ * all that comes after it. False: that cannot be written. */
+static bool add_without(struct routing *r, size_t rule, size_t alternative, const struct words *w)
+{
+	struct old_line *line = r->line;
+	const char *backend = r->backend;
+	struct old_line *closing = r->closing;
+	bool fine = true;
+
+	r->within++;
+	for (size_t i = 0; i < w->without_count && fine; i++) {
+		struct words inside = *w;
+
+		r->closing = match_is_data(w->without[i]) ? line : closing;
+		inside.without_count = 0;
+		match_put(r->h->arena, &inside, w->without[i]->kind, w->without[i]->value);
+		inside.file = inside.file || w->without[i]->file;
+		fine = inside.never != NULL ||
+		       (inside.error == NULL && add_rest(r, rule, alternative + 1, &inside));
+	}
+	r->within--;
+	r->closing = closing;
+	r->line = line;
+	r->backend = backend;
+	return fine;
+}
+
+/* Adds one alternative of a rule. False: it cannot be written. */
+static bool add_alternative(struct routing *r, size_t rule, size_t alternative, struct words *w)
+{
+	if (w->never != NULL)
+		return true;
+	if (w->error != NULL || !add_without(r, rule, alternative, w))
+		return false;
+	add_line(r, w);
+	return true;
+}
+
+/* Reads the condition of a rule. False: it cannot be written as lines. */
+static bool read_route(struct routing *r, const struct use_line *route, struct condition *c)
+{
+	const struct old_line *line = route->line;
+
+	if (line->count == 3 || (route->to == NULL && !is_known(r, old_word(line, 1))))
+		return false;
+	if (route->to != NULL)
+		r->backend = route->to->out->name;
+	haproxy_route_terms(r->h, r->p, route, c);
+	return c->error == NULL && condition_other(c) == NULL;
+}
+
+/* Where the clients go that are left: to a backend, or to the servers of a listen with use-server lines. */
+static bool find_default(struct routing *r)
+{
+	r->line = r->p->slots[SLOT_BACKEND].line;
+	if (slot_on(r->p, SLOT_BACKEND))
+		return is_known(r, slot_word(r->p, SLOT_BACKEND, 0));
+	if (r->p->back == NULL)
+		return false;
+	r->line = r->p->head;
+	r->backend = r->p->back->name;
+	return true;
+}
+
+/* HAProxy closes clients that no rule is for. With a rule for silent clients, weir needs a line for those who
+ * speak: that one becomes the default. */
+static bool add_closed(struct routing *r, struct words *w)
+{
+	const char *list = w->value[TERM_HTTP];
+	struct words only = {.value = {[TERM_HTTP] = list}};
+
+	if (slot_on(r->p, SLOT_BACKEND) || r->p->kind != PROXY_FRONTEND)
+		return false;
+	if (r->dry)
+		return true;
+	if (memcmp(only.value, w->value, sizeof(only.value)) == 0)
+		w->value[TERM_HTTP] = match_open_protos(r->h->arena, list, r->p->out);
+	if (list != NULL && w->value[TERM_HTTP][0] == '\0')
+		return true;
+	r->backend = haproxy_closed(r->h);
+	r->line = r->closing;
+	add_line(r, w);
+	return true;
+}
+
+/* The rules from an alternative on, and the default, for clients that have the words of `base`. */
+static bool add_rest(struct routing *r, size_t rule, size_t alternative, const struct words *base)
+{
+	struct words rest = *base;
+
+	for (; rule < r->count; rule++, alternative = 0) {
+		struct condition c;
+
+		r->line = r->routes[rule].line;
+		if (!read_route(r, &r->routes[rule], &c) || r->extra++ == EXTRA_MAX)
+			return false;
+		if (!r->dry)
+			condition_carried(r->h, &c);
+		for (size_t i = alternative; i < c.count; i++) {
+			struct words w = match_words(r->h->arena, r->line, &c, i, base);
+
+			if (!add_alternative(r, rule, i, &w))
+				return false;
+			if (w.never == NULL && memcmp(w.value, base->value, sizeof(w.value)) == 0)
+				return true; /* it takes all that are left */
+		}
+	}
+	if (!find_default(r))
+		return r->closing != NULL && add_closed(r, &rest);
+	add_line(r, &rest);
+	return true;
+}
+
+/* Can all alternatives of a rule be written? */
+static bool can_add(struct routing *r, size_t rule, const struct condition *c)
+{
+	const struct routing before = *r;
+	bool fine = true;
+
+	r->dry = true;
+	r->extra = 0;
+	for (size_t i = 0; i < c->count && fine; i++) {
+		const struct words none = {.error = NULL};
+		struct words w = match_words(r->h->arena, r->line, c, i, &none);
+
+		fine = add_alternative(r, rule, i, &w);
+	}
+	*r = before;
+	return fine;
+}
+
+/* Writes what is nearly the same. False: there is nothing. */
+static bool approach(struct routing *r, struct words *w)
+{
+	const char *how = match_approach(r->h->arena, w);
+
+	if (how != NULL)
+		old_set(r->h->arena, r->line, OLD_DIFFERENT, "%s", how);
+	return how != NULL && w->error == NULL;
+}
+
+static void add_alternatives(struct routing *r, size_t rule, struct condition *c)
+{
+	const struct words none = {.error = NULL};
+	const char *never = NULL;
 	enum term_kind kind;
+	bool added = false;
 
 	condition_carried(r->h, c);
 	if (c->count > 0 && c->counts[0] > 0 && are_one_list(c, &kind))
 		join_lists(r, c);
-	for (size_t i = 0; i < c->count; i++) {
-		struct words w = {.error = NULL};
+	for (size_t i = 0; i < c->count && r->always == NULL; i++) {
+		struct words w = match_words(r->h->arena, r->line, c, i, &none);
 
-		for (size_t t = 0; t < c->counts[i]; t++)
-			put_term(r, &w, c->all[i][t]);
-		/* A name or a protocol can only come from a hello. */
-		if ((w.value[TERM_SNI] != NULL || w.value[TERM_ALPN] != NULL) && w.value[TERM_HTTP] != NULL &&
-		    strcmp(w.value[TERM_HTTP], "tls") == 0)
-			w.value[TERM_HTTP] = NULL;
-		if (w.error != NULL) {
+		if (w.never != NULL) {
+			never = w.never;
+		} else if (w.error != NULL) {
 			old_set(r->h->arena, r->line, OLD_LOST, "%s", w.error);
-			continue;
+		} else if (w.without_count > 0 && !can_add(r, rule, c) && !approach(r, &w)) {
+			old_set(r->h->arena, r->line, OLD_LOST,
+				"weir has no 'not': write the other cases, in their order");
+		} else {
+			r->extra = 0;
+			added = add_alternative(r, rule, i, &w);
 		}
-		r->tls = r->tls || w.value[TERM_SNI] != NULL || w.value[TERM_ALPN] != NULL;
-		r->protos = r->protos || w.value[TERM_HTTP] != NULL;
-		add_line(r, &w);
 	}
+	if (never != NULL && !added && r->line->fate <= OLD_CARRIED)
+		old_set(r->h->arena, r->line, strstr(never, "weir") != NULL ? OLD_NOT_OURS : OLD_NO_EFFECT,
+			"%s",
+			never);
 }
 
-/* use_backend B if { nbsrv(A) lt 1 }: B is where A's clients go then. */
-static bool add_fallback(struct routing *r, const struct condition *c)
+/* Do other clients get to the backend than those that a frontend has left at its end? */
+static bool has_other_clients(const struct routing *r, const struct proxy *back)
 {
+	for (size_t i = 0; i < r->p->lists[LIST_ROUTE].count; i++)
+		if (strcmp(haproxy_target(r->p, i), back->name) == 0)
+			return true;
+	for (size_t i = 0; i < r->h->count; i++) {
+		const struct proxy *front = r->h->proxies[i];
+
+		if (front != r->p && front->out != NULL && haproxy_leads_to(front, back))
+			return true;
+	}
+	return false;
+}
+
+/* use_backend B if { nbsrv(A) lt 1 }: B is where A's clients go then, if they are all that are left. */
+static bool add_fallback(struct routing *r, const struct use_line *route, const struct condition *c)
+{
+	const struct old_lines *rules = &r->p->lists[LIST_ROUTE];
 	const struct term *t = c->count == 1 && c->counts[0] == 1 ? c->all[0][0] : NULL;
+	const char *last = slot_on(r->p, SLOT_BACKEND) ? slot_word(r->p, SLOT_BACKEND, 0) : r->p->name;
+	const struct ini_line *before;
 	struct proxy *from;
 
-	if (t == NULL || t->kind != TERM_NONE_UP || t->negated)
+	if (t == NULL || t->kind != TERM_NONE_UP || t->negated || route->to != NULL)
 		return false;
-	from = haproxy_find(r->h, BACKENDS, t->name[0] != '\0' ? t->name : slot_word(r->p, SLOT_BACKEND, 0));
-	if (from == NULL || from->out == NULL || ini_find(from->out, "fallback-backend") != NULL) {
+	from = haproxy_find(r->h, BACKENDS, t->name[0] != '\0' ? t->name : last);
+	before = from != NULL && from->out != NULL ? ini_find(from->out, "fallback-backend") : NULL;
+	if (from == NULL || from->out == NULL || strcmp(from->name, last) != 0 ||
+	    route->line != rules->list[rules->count - 1] ||
+	    (before != NULL && strcmp(before->value, r->backend) != 0)) {
 		old_set(r->h->arena, r->line, OLD_LOST,
-			"write fallback-backend in the backend that may be down");
+			"write fallback-backend in the backend that may be down: it is for the clients of "
+			"that backend alone");
 		return true;
 	}
-	ini_add(r->h->ini, from->out, r->line, "fallback-backend", "%s", r->backend);
+	if (before == NULL)
+		ini_add(r->h->ini, from->out, r->line, "fallback-backend", "%s", r->backend);
 	condition_carried(r->h, c);
+	if (before != NULL || has_other_clients(r, from))
+		old_set(r->h->arena, r->line, OLD_DIFFERENT,
+			"all clients of '%s' go there then, whatever line sends them", from->name);
 	return true;
 }
 
@@ -214,7 +372,7 @@ static bool is_ours(struct routing *r, const char *name)
 {
 	const struct proxy *to = haproxy_find(r->h, BACKENDS, name);
 
-	if (to != NULL && to->out != NULL)
+	if (is_known(r, name))
 		return true;
 	if (to == NULL && strchr(name, '%') != NULL)
 		old_set(r->h->arena, r->line, OLD_LOST,
@@ -227,26 +385,51 @@ static bool is_ours(struct routing *r, const char *name)
 	return false;
 }
 
-static void take_route(struct routing *r, struct old_line *line)
+/* use_backend with a map. False: the name is computed in another way. */
+static bool take_map(struct routing *r)
 {
-	const bool unless = strcmp(old_word(line, 2), "unless") == 0;
+	struct old_line *line = r->line;
+	struct condition c;
+
+	if (!haproxy_is_name_map(r->h, r->backend))
+		return false;
+	haproxy_line_terms(r->h, r->p, line, &c);
+	if (!condition_has_name(&c)) {
+		old_set(r->h->arena, line, OLD_LOST,
+			"a map with a condition: write a use-backend line per backend, with sni= and it");
+		return true;
+	}
+	haproxy_name_map(r->h, r->p, line);
+	r->tls = true;
+	condition_carried(r->h, &c);
+	if (ini_find(r->p->out, "default-backend") == NULL)
+		return true;
+	r->always = line;
+	if (line->count > 2)
+		old_set(r->h->arena, line, OLD_DIFFERENT,
+			"its condition is left out: a name in the map decides, for all others its default");
+	return true;
+}
+
+static void take_route(struct routing *r, size_t rule)
+{
+	const struct use_line *route = &r->routes[rule];
+	struct old_line *line = route->line;
 	struct condition c;
 	const struct term *other;
 
 	r->line = line;
-	r->backend = old_word(line, 1);
+	r->backend = route->to != NULL ? route->to->out->name : old_word(line, 1);
 	if (r->always != NULL) {
-		old_set(r->h->arena, line, OLD_NO_EFFECT, "line %u takes every client", r->always->line);
+		/* Unless it has lines for those whom that one leaves out. */
+		if (line->fate == OLD_OPEN && route->to == NULL)
+			old_set(r->h->arena, line, OLD_NO_EFFECT, "line %u takes every client",
+				r->always->line);
 		return;
 	}
-	if (strchr(r->backend, '%') != NULL && haproxy_name_map(r->h, r->p, line)) {
-		r->tls = true;
-		if (line->count > 2)
-			old_set(r->h->arena, line, OLD_DIFFERENT,
-				"its condition is left out: a name in the map decides");
+	if (strchr(r->backend, '%') != NULL && take_map(r))
 		return;
-	}
-	if (!is_ours(r, r->backend))
+	if (route->to == NULL && !is_ours(r, r->backend))
 		return;
 	if (line->count < 4) {
 		struct words none = {.error = NULL};
@@ -255,27 +438,42 @@ static void take_route(struct routing *r, struct old_line *line)
 			add_line(r, &none);
 		return;
 	}
-	haproxy_terms(r->h, r->p, line->words + 3, line->count - 3, unless, &c);
-	other = condition_other(&c);
+	haproxy_route_terms(r->h, r->p, route, &c);
+	other = condition_never_holds(&c) ? NULL : condition_other(&c);
 	if (c.error != NULL || other != NULL)
 		old_set(r->h->arena, line, OLD_LOST, "%s", c.error != NULL ? c.error : other->value);
-	else if (!add_fallback(r, &c))
-		add_alternatives(r, &c);
+	else if (!add_fallback(r, route, &c))
+		add_alternatives(r, rule, &c);
+}
+
+/* The section that says how long to wait for what a client sends: that of use-server rules, if the frontend
+ * does not. */
+static struct proxy *with_delay(const struct routing *r)
+{
+	struct proxy *p = r->p;
+
+	for (size_t i = 0; i < r->count && !slot_on(p, SLOT_INSPECT); i++)
+		if (r->routes[i].to != NULL)
+			p = r->routes[i].owner;
+	return slot_on(p, SLOT_INSPECT) ? p : r->p;
 }
 
 static void settle_sniff(struct routing *r, struct ini_line *sniff)
 {
-	const char *delay = slot_on(r->p, SLOT_INSPECT)
-				? haproxy_duration(r->h->arena, slot_word(r->p, SLOT_INSPECT, 0))
+	struct proxy *p = with_delay(r);
+	const char *delay = slot_on(p, SLOT_INSPECT)
+				? haproxy_duration(r->h->arena, slot_word(p, SLOT_INSPECT, 0))
 				: NULL;
 
 	if (!r->tls && !r->protos && !r->p->tls_required) {
 		sniff->left_out = true;
 		return;
 	}
+	if (r->tls || r->protos)
+		haproxy_say_who_waits(r->h, r->p, r->routes, r->count);
 	sniff->value = r->protos ? "auto" : "tls";
 	if (delay != NULL) {
-		sniff->from = r->p->slots[SLOT_INSPECT].line;
+		sniff->from = p->slots[SLOT_INSPECT].line;
 		old_set(r->h->arena, sniff->from, OLD_CARRIED, NULL);
 		sniff->value = arena_printf(r->h->arena, "%s timeout=%s", sniff->value, delay);
 	}
@@ -289,11 +487,14 @@ void haproxy_routes(struct haproxy *h, struct proxy *p)
 	const size_t sniff = p->out->count;
 
 	ini_add(h->ini, p->out, NULL, "sniff", "off");
-	for (size_t i = 0; i < p->lists[LIST_ROUTE].count; i++)
-		take_route(&r, p->lists[LIST_ROUTE].list[i]);
+	r.routes = haproxy_route_list(h, p, &r.count);
+	for (size_t i = 0; i < r.count; i++) {
+		take_route(&r, i);
+		haproxy_use_server_taken(h, p, &r.routes[i]);
+	}
 	settle_sniff(&r, &p->out->lines[sniff]);
 	r.line = p->slots[SLOT_BACKEND].line;
 	if (r.always == NULL && ini_find(p->out, "default-backend") == NULL && slot_on(p, SLOT_BACKEND) &&
 	    is_ours(&r, slot_word(p, SLOT_BACKEND, 0)))
-		slot_add(h, p, SLOT_BACKEND, "default-backend", slot_word(p, SLOT_BACKEND, 0));
+		slot_add(h, p, SLOT_BACKEND, "default-backend", r.backend);
 }

@@ -76,10 +76,7 @@ void haproxy_take(struct haproxy *h, struct proxy *p, struct old_line *line)
 	if (row == NULL || (row->is_list && off))
 		return;
 	if (row->is_list) {
-		struct old_lines *to = &p->lists[row->place];
-
-		to->list = arena_grow(h->arena, to->list, to->count, sizeof(struct old_line *));
-		to->list[to->count++] = line;
+		old_lines_add(h->arena, &p->lists[row->place], line);
 		return;
 	}
 	struct slot_value *slot = &p->slots[row->place];
@@ -115,9 +112,37 @@ long long slot_ms(struct haproxy *h, const struct proxy *p, enum slot slot)
 	return ms;
 }
 
+const char *slot_duration(struct haproxy *h, const struct proxy *p, enum slot slot)
+{
+	const char *text = slot_word(p, slot, 0);
+
+	haproxy_say_duration(h, p->slots[slot].line, text);
+	return strstr(text, "${") != NULL ? haproxy_duration(h->arena, text)
+					   : work_duration(h->arena, slot_ms(h, p, slot));
+}
+
 void slot_add(struct haproxy *h, struct proxy *p, enum slot slot, const char *key, const char *value)
 {
 	ini_add(h->ini, p->out, p->slots[slot].line, key, "%s", value);
+}
+
+/* The text with the default of its variable in our words: "${T:-5000}" is "${T:-5s}". */
+static const char *duration_of_variable(struct arena *a, const char *text)
+{
+	const char *minus = strstr(text, ":-"), *end = strchr(text, '}'), *value;
+
+	if (strncmp(text, "${", 2) != 0 || end == NULL || end[1] != '\0' || minus == NULL)
+		return text;
+	value = arena_strndup(a, minus + 2, (size_t)(end - minus - 2));
+	value = strchr(value, '$') == NULL ? haproxy_duration(a, value) : NULL;
+	return value != NULL ? arena_printf(a, "%.*s%s}", (int)(minus + 2 - text), text, value) : text;
+}
+
+void haproxy_say_duration(struct haproxy *h, struct old_line *line, const char *text)
+{
+	if (strstr(text, "${") != NULL)
+		old_set(h->arena, line, OLD_DIFFERENT,
+			"set the variable to a duration with a unit: 5s or 5000ms, where HAProxy takes 5000");
 }
 
 const char *haproxy_duration(struct arena *a, const char *text)
@@ -126,7 +151,7 @@ const char *haproxy_duration(struct arena *a, const char *text)
 	int64_t ms;
 
 	if (strchr(text, '$') != NULL)
-		return text;
+		return duration_of_variable(a, text);
 	if (haproxy_time(text, &ms, &stray) != HAPROXY_TIME_FINE)
 		return NULL;
 	return ms == 0 && text[0] != '0' ? NULL : work_duration(a, ms);
@@ -137,20 +162,33 @@ static bool is_address_family(const char *text, const char *family)
 	return strncmp(text, family, strlen(family)) == 0;
 }
 
+/* The last colon that is not inside ${NAME:-DEFAULT}, or NULL. */
+static const char *last_colon(const char *text)
+{
+	const char *colon = NULL;
+
+	for (const char *c = text; *c != '\0'; c++) {
+		if (strncmp(c, "${", 2) == 0 && strchr(c, '}') != NULL)
+			c = strchr(c, '}');
+		else if (*c == ':')
+			colon = c;
+	}
+	return colon;
+}
+
 /* HOST:PORT; HAProxy takes the last colon for the port, and needs no brackets around IPv6. */
 static const char *inet_address(struct arena *a, const char *text, bool is_bind)
 {
-	const char *colon = strrchr(text, ':'), *port;
-	const char *brace = strrchr(text, '}'), *host;
+	const char *colon = last_colon(text), *port, *host;
 	size_t len;
 
-	if (colon != NULL && brace != NULL && brace > colon)
-		colon = NULL; /* inside ${NAME:-DEFAULT} */
 	len = colon != NULL ? (size_t)(colon - text) : strlen(text);
 	port = colon != NULL ? colon + 1 : "";
 	host = arena_strndup(a, text, len);
 	if (strcmp(host, "*") == 0)
 		host = "";
+	else if (is_bind && strcmp(host, "localhost") == 0)
+		host = "127.0.0.1"; /* ours takes no name */
 	if (host[0] == '[') {
 		/* as ours */
 	} else if (strchr(host, ':') != NULL && strchr(host, '$') == NULL) {
@@ -158,11 +196,11 @@ static const char *inet_address(struct arena *a, const char *text, bool is_bind)
 	} else if (host[0] == '\0') {
 		host = "0.0.0.0";
 	}
-	if (is_bind)
-		return arena_printf(a, "%s:%s", host, port);
 	/* A variable may have the port, too. */
 	if (colon == NULL && host[0] == '$')
 		return host;
+	if (is_bind)
+		return arena_printf(a, "%s:%s", host, port);
 	if (port[0] == '\0' || strcmp(port, "+0") == 0 || strcmp(port, "0") == 0)
 		return arena_printf(a, "%s:*", host);
 	return arena_printf(a, "%s:%s", host, port);

@@ -1,223 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * haproxy_rules.c - tcp-request rules: who may come in, how often, and whether it must speak TLS.
+ * haproxy_rules.c - tcp-request rules, in the order in which HAProxy applies them to a client.
  *
- * The first rule that matches decides in HAProxy. With weir, `deny-from` wins over `allow-from`; a sequence
- * that depends on another order is reported. Main thread.
+ * Those of a backend become those of its frontends, if these send all their clients there. Main thread.
  */
 #include <string.h>
 
-#include "haproxy.h"
+#include "haproxy_rules.h"
 #include "weir/base/check.h"
-
-/* A sequence of rules while it is converted, into the lines of one section. */
-struct rules {
-	struct haproxy *h;
-	struct proxy *p; /* whose rules and acls they are */
-	struct ini_section *out;
-	const char *accepted; /* networks that earlier rules accepted; "" = none */
-	bool accepted_file;
-	bool tls_accepted;
-	struct old_line *accept_line; /* the last that accepted networks */
-};
-
-static void add_networks(struct rules *r, struct old_line *line, const char *key, const char *text, bool file)
-{
-	struct work_list list = {.count = 0};
-
-	work_list_split(r->h->arena, &list, text);
-	work_add_list(r->h->ini, r->out, line, key, &list, !file);
-}
-
-/* The period of the rate in a stick-table, such as "10s". */
-static const char *period_of(struct rules *r, const struct term *t)
-{
-	const struct proxy *p = r->p;
-	const struct slot_value *s;
-
-	if (t->name[0] != '\0')
-		p = haproxy_find(r->h, 1u << PROXY_BACKEND | 1u << PROXY_LISTEN | 1u << PROXY_FRONTEND,
-				 t->name);
-	for (size_t i = 0; i < r->p->all.count && t->name[0] == '\0'; i++) {
-		const struct old_line *line = r->p->all.list[i];
-
-		/* tcp-request connection track-sc0 src table NAME */
-		for (size_t w = 2; w + 1 < line->count; w++)
-			if (strncmp(line->words[2], "track-sc", 8) == 0 &&
-			    strcmp(line->words[w], "table") == 0)
-				p = haproxy_find(r->h, ~0u, line->words[w + 1]);
-	}
-	s = p != NULL ? &p->slots[SLOT_TABLE] : NULL;
-	for (size_t i = 0; s != NULL && s->line != NULL && i < s->line->count; i++) {
-		const char *at = strstr(s->line->words[i], "conn_rate(");
-
-		if (at == NULL)
-			at = strstr(s->line->words[i], "sess_rate(");
-		if (at == NULL)
-			continue;
-		old_set(r->h->arena, s->line, OLD_CARRIED, NULL);
-		return haproxy_duration(r->h->arena,
-					arena_strndup(r->h->arena, at + 10, strcspn(at + 10, ")")));
-	}
-	return NULL;
-}
-
-/* Networks that limits do not apply to. */
-static void add_exempt(struct rules *r, struct old_line *line, const char *list, bool file)
-{
-	if (ini_find(r->out, "limit-exempt") == NULL)
-		add_networks(r, line, "limit-exempt", list, file);
-	if (r->accept_line != NULL)
-		old_set(r->h->arena, r->accept_line, OLD_CARRIED, NULL);
-}
-
-static void add_rate(struct rules *r, struct old_line *line, const struct term *t, const char *exempt,
-		     bool exempt_file)
-{
-	const char *period = period_of(r, t);
-
-	if (period == NULL) {
-		old_set(r->h->arena, line, OLD_LOST,
-			"no stick-table here stores conn_rate(TIME); write rate-limit-per-source = %u/TIME",
-			t->number);
-		return;
-	}
-	ini_add(r->h->ini, r->out, line, "rate-limit-per-source", "%u/%s", t->number, period);
-	if (exempt[0] != '\0')
-		add_exempt(r, line, exempt, exempt_file);
-}
-
-static const char *join_lists(struct arena *a, const char *first, const char *second)
-{
-	return first[0] == '\0' ? second : arena_printf(a, "%s,%s", first, second);
-}
-
-/* What the terms of one alternative have of each kind. */
-struct alternative {
-	const struct term *rate;
-	const struct term *open;
-	const char *src;
-	const char *not_src;
-	bool file;
-	bool tls;
-	bool not_tls;
-	bool other;
-};
-
-static void sum_up(struct rules *r, struct term *const *terms, size_t count, struct alternative *alt)
-{
-	*alt = (struct alternative){.src = "", .not_src = ""};
-	for (size_t i = 0; i < count; i++) {
-		const struct term *t = terms[i];
-
-		if (t->kind == TERM_SRC && t->negated)
-			alt->not_src = join_lists(r->h->arena, alt->not_src, t->value);
-		else if (t->kind == TERM_SRC && alt->src[0] == '\0')
-			alt->src = t->value;
-		else if (t->kind == TERM_RATE && !t->negated)
-			alt->rate = t;
-		else if (t->kind == TERM_OPEN && !t->negated)
-			alt->open = t;
-		else if (t->kind == TERM_TLS)
-			*(t->negated ? &alt->not_tls : &alt->tls) = true;
-		else if (t->kind != TERM_TRUE || t->negated)
-			alt->other = true;
-		alt->file = alt->file || t->file;
-	}
-}
-
-static void accept(struct rules *r, struct old_line *line, const struct alternative *alt)
-{
-	if (alt->other || alt->rate != NULL || alt->open != NULL || alt->not_src[0] != '\0') {
-		old_set(r->h->arena, line, OLD_LOST, "weir accepts by networks: allow-from");
-	} else if (alt->src[0] != '\0') {
-		r->accepted = join_lists(r->h->arena, r->accepted, alt->src);
-		r->accepted_file = r->accepted_file || alt->file;
-		r->accept_line = line;
-	} else if (alt->tls) {
-		r->tls_accepted = true;
-		r->p->sniffs = true;
-		old_set(r->h->arena, line, OLD_CARRIED, NULL);
-	} else {
-		old_set(r->h->arena, line, OLD_NO_EFFECT, "weir accepts what no other line refuses");
-	}
-}
-
-static void reject_all(struct rules *r, struct old_line *line)
-{
-	if (r->accepted[0] != '\0') {
-		add_networks(r, r->accept_line, "allow-from", r->accepted, r->accepted_file);
-		old_set(r->h->arena, line, OLD_CARRIED, NULL);
-		r->accepted = "";
-	} else if (r->tls_accepted) {
-		r->p->tls_required = true;
-		old_set(r->h->arena, line, OLD_CARRIED, NULL);
-	} else {
-		old_set(r->h->arena, line, OLD_LOST, "it refuses every client");
-	}
-}
-
-static void reject(struct rules *r, struct old_line *line, const struct alternative *alt)
-{
-	const char *exempt = join_lists(r->h->arena, r->accepted, alt->not_src);
-
-	if (r->accepted[0] != '\0' && alt->not_src[0] == '\0')
-		exempt = r->accepted;
-	if (alt->other || (alt->rate != NULL && alt->open != NULL)) {
-		old_set(r->h->arena, line, OLD_LOST,
-			"weir refuses clients by networks (deny-from), rates, and what is not TLS");
-	} else if (alt->rate != NULL) {
-		add_rate(r, line, alt->rate, exempt, alt->file || r->accepted_file);
-	} else if (alt->open != NULL) {
-		ini_add(r->h->ini, r->out, line, "maxconn-per-source", "%u", alt->open->number);
-		if (exempt[0] != '\0')
-			add_exempt(r, line, exempt, alt->file || r->accepted_file);
-	} else if (alt->not_tls && alt->src[0] == '\0' && alt->not_src[0] == '\0') {
-		r->p->sniffs = r->p->tls_required = true;
-		old_set(r->h->arena, line, OLD_CARRIED, NULL);
-	} else if (alt->src[0] != '\0' && alt->not_src[0] == '\0' && !alt->tls) {
-		add_networks(r, line, "deny-from", alt->src, alt->file);
-		if (r->accepted[0] != '\0')
-			old_set(r->h->arena, line, OLD_DIFFERENT,
-				"also for what line %u accepts: deny-from has no exceptions",
-				r->accept_line->line);
-	} else if (alt->not_src[0] != '\0' && alt->src[0] == '\0' && !alt->tls) {
-		add_networks(r, line, "allow-from", exempt, alt->file || r->accepted_file);
-		r->accepted = "";
-	} else if (alt->src[0] == '\0' && alt->not_src[0] == '\0' && !alt->tls && !alt->not_tls) {
-		reject_all(r, line);
-	} else {
-		old_set(r->h->arena, line, OLD_LOST, "a combination that weir does not refuse by");
-	}
-}
-
-static void by_verdict(struct rules *r, struct old_line *line, bool accepts)
-{
-	struct condition c;
-	const struct term *other;
-	const bool conditional = line->count > 3;
-	const bool unless = strcmp(old_word(line, 3), "unless") == 0;
-
-	if (!conditional) {
-		const struct alternative always = {.src = "", .not_src = ""};
-
-		(accepts ? accept : reject)(r, line, &always);
-		return;
-	}
-	haproxy_terms(r->h, r->p, line->words + 4, line->count - 4, unless, &c);
-	other = condition_other(&c);
-	if (c.error != NULL || other != NULL) {
-		old_set(r->h->arena, line, OLD_LOST, "%s", c.error != NULL ? c.error : other->value);
-		return;
-	}
-	condition_carried(r->h, &c);
-	for (size_t i = 0; i < c.count; i++) {
-		struct alternative alt;
-
-		sum_up(r, c.all[i], c.counts[i], &alt);
-		(accepts ? accept : reject)(r, line, &alt);
-	}
-}
 
 /* tcp-request connection expect-proxy layer4 [if { src N }] */
 static void expect_proxy(struct rules *r, struct old_line *line)
@@ -227,7 +17,7 @@ static void expect_proxy(struct rules *r, struct old_line *line)
 	bool files = false;
 
 	if (line->count > 4) {
-		haproxy_terms(r->h, r->p, line->words + 5, line->count - 5, false, &c);
+		haproxy_terms(r->h, r->owner, line->words + 5, line->count - 5, false, &c);
 		if (strcmp(line->words[4], "if") != 0 || c.error != NULL || c.count == 0) {
 			work_by_table(r->h->work, line, 0);
 			return;
@@ -238,122 +28,163 @@ static void expect_proxy(struct rules *r, struct old_line *line)
 				return;
 			}
 			files = files || c.all[i][0]->file;
-			add_networks(r, line, "trusted", c.all[i][0]->value, files);
+			rules_add_networks(r, line, "trusted", c.all[i][0]->value, files);
 		}
 		condition_carried(r->h, &c);
 		mode = "accept-proxy=optional";
 	}
-	for (size_t i = 0; i < r->out->count; i++)
+	for (size_t i = 0; i < r->out->count && r->expects == NULL; i++)
 		if (strncmp(r->out->lines[i].key, "bind", 4) == 0)
 			r->out->lines[i].value = ini_join(r->h->arena, r->out->lines[i].value, mode);
+	if (r->expects != NULL && strcmp(r->expects, mode) != 0)
+		old_set(r->h->arena, line, OLD_LOST, "the addresses have '%s' already", r->expects);
+	if (r->expects == NULL)
+		r->expects = mode;
 	old_set(r->h->arena, line, OLD_CARRIED, NULL);
+}
+
+static void track(struct rules *r, struct old_line *line)
+{
+	bool conditional = false;
+
+	for (size_t i = 4; i < line->count; i++)
+		conditional = conditional || strcmp(line->words[i], "if") == 0 ||
+			      strcmp(line->words[i], "unless") == 0;
+	if (strcmp(old_word(line, 3), "src") != 0)
+		old_set(r->h->arena, line, OLD_LOST, "weir counts by the client's address only");
+	else if (conditional && r->counted == NULL)
+		r->counted = line;
+	else
+		old_set(r->h->arena, line, conditional ? OLD_LOST : OLD_NO_EFFECT,
+			"weir counts what a limit needs, and nothing else");
 }
 
 static void take_rule(struct rules *r, struct old_line *line)
 {
 	const char *what = old_word(line, 2);
+	const bool judges = rules_kind(line) < RULE_KINDS;
 
-	if (strcmp(what, "accept") == 0) {
-		by_verdict(r, line, true);
-	} else if (strcmp(what, "reject") == 0 || strcmp(what, "silent-drop") == 0) {
-		by_verdict(r, line, false);
+	if (judges && strcmp(what, "accept") == 0) {
+		rules_verdict(r, line, true);
+	} else if (judges && (strcmp(what, "reject") == 0 || strcmp(what, "silent-drop") == 0)) {
+		rules_verdict(r, line, false);
 		if (what[0] == 's' && line->fate == OLD_CARRIED)
 			old_set(r->h->arena, line, OLD_DIFFERENT, "clients see a reset, not silence");
 	} else if (strcmp(what, "expect-proxy") == 0) {
 		expect_proxy(r, line);
 	} else if (strncmp(what, "track-sc", 8) == 0) {
-		if (strcmp(old_word(line, 3), "src") == 0)
-			old_set(r->h->arena, line, OLD_NO_EFFECT,
-				"weir counts what a limit needs, and nothing else");
-		else
-			old_set(r->h->arena, line, OLD_LOST, "weir counts by the client's address only");
+		track(r, line);
 	} else {
 		work_by_table(r->h->work, line, 0);
 	}
 }
 
-static void convert(struct haproxy *h, struct proxy *p, struct ini_section *out)
+/* The rules of a section: those of its defaults section come first, and name the acls there. */
+static struct rule *rules_of(struct haproxy *h, struct proxy *p, size_t *count)
 {
-	struct rules r = {.h = h, .p = p, .out = out, .accepted = ""};
+	const struct old_lines *own = &p->lists[LIST_RULE];
+	const struct old_lines none = {.count = 0};
+	const struct old_lines *first = p->from != NULL ? &p->from->lists[LIST_RULE] : &none;
+	const size_t handed_down = first->count < HANDED_DOWN_MAX ? first->count : HANDED_DOWN_MAX;
+	struct rule *rules = arena_alloc(h->arena, (handed_down + own->count + 1) * sizeof(*rules));
 
-	for (size_t i = 0; i < p->lists[LIST_RULE].count; i++)
-		take_rule(&r, p->lists[LIST_RULE].list[i]);
-	/* Accepted before nothing that refuses. */
-	if (r.accepted[0] != '\0' && r.accept_line->fate == OLD_OPEN)
-		old_set(h->arena, r.accept_line, OLD_NO_EFFECT, "weir accepts what no other line refuses");
+	*count = 0;
+	for (size_t i = 0; i < handed_down; i++)
+		rules[(*count)++] = (struct rule){first->list[i], p->from};
+	for (size_t i = 0; i < own->count; i++)
+		rules[(*count)++] = (struct rule){own->list[i], p};
+	return rules;
 }
 
-/* The rules of a backend are for frontends in weir: those that send all their clients there. */
-static void convert_of_backend(struct haproxy *h, struct proxy *p)
+static void convert(struct rules *r, struct proxy *p)
+{
+	size_t count;
+	const struct rule *rules = rules_of(r->h, p, &count);
+	const struct refusals refusals = rules_refusals(rules, count);
+
+	r->p = p;
+	r->firsts = (struct index){0};
+	for (size_t i = 0; i < RULE_KINDS; i++)
+		r->accepted[i] = (struct accepted){.networks = ""};
+	for (size_t i = 0; i < count; i++) {
+		r->owner = rules[i].owner;
+		r->at = i;
+		if (!rules_take_harmless(r->h, rules, i, &refusals))
+			take_rule(r, rules[i].line);
+	}
+	for (size_t i = 0; i < RULE_KINDS; i++)
+		rules_settle(r, &r->accepted[i]);
+	if (r->counted != NULL && r->exempt != NULL)
+		old_set(r->h->arena, r->counted, OLD_LOST,
+			"a limit here is for all clients: leave the condition out, or write limit-exempt");
+	else if (r->counted != NULL)
+		old_set(r->h->arena, r->counted, OLD_NO_EFFECT, "no limit here needs what it counts");
+}
+
+/* Do all frontends that lead to the backend send every client there? Then they can judge for it. */
+static bool is_judged_in_front(struct haproxy *h, struct proxy *back)
 {
 	bool found = false;
 
+	if (back->judged != JUDGED_UNKNOWN)
+		return back->judged == JUDGED_IN_FRONT;
+	back->judged = JUDGED_NOWHERE;
 	for (size_t i = 0; i < h->count; i++) {
-		struct proxy *front = h->proxies[i];
+		const struct proxy *front = h->proxies[i];
 
-		if (front->out == NULL || !IS_FRONT(front) ||
-		    strcmp(slot_word(front, SLOT_BACKEND, 0), p->name) != 0)
+		if (front->out == NULL || !IS_FRONT(front) || !haproxy_leads_to(front, back))
 			continue;
-		if (front->lists[LIST_ROUTE].count == 0) {
-			found = true;
-			convert(h, p, front->out);
-		}
+		if (front->lists[LIST_ROUTE].count > 0)
+			return false;
+		found = true;
 	}
-	for (size_t i = 0; i < p->lists[LIST_RULE].count && !found; i++)
-		old_set(h->arena, p->lists[LIST_RULE].list[i], OLD_LOST,
-			"weir judges clients in the frontend: write it there");
+	if (found)
+		back->judged = JUDGED_IN_FRONT;
+	return found;
+}
+
+/* The backend whose rules a frontend judges by; NULL: there is none. */
+static struct proxy *judging_for(struct haproxy *h, const struct proxy *front)
+{
+	struct proxy *back = slot_on(front, SLOT_BACKEND)
+				 ? haproxy_find(h, 1u << PROXY_BACKEND, slot_word(front, SLOT_BACKEND, 0))
+				 : NULL;
+
+	return back != NULL && back->out != NULL && back->lists[LIST_SERVER].count > 0 &&
+		       is_judged_in_front(h, back)
+		   ? back
+		   : NULL;
+}
+
+/* The rules of a backend are for frontends in weir. */
+static void account_for_backend(struct haproxy *h, struct proxy *p)
+{
+	size_t count;
+	const struct rule *rules = rules_of(h, p, &count);
+	const struct refusals refusals = rules_refusals(rules, count);
+
+	for (size_t i = 0; i < count; i++) {
+		if (p->lists[LIST_SERVER].count == 0)
+			old_set(h->arena, rules[i].line, OLD_CARRIED, NULL); /* it closes every client */
+		else if (!rules_take_harmless(h, rules, i, &refusals) && !is_judged_in_front(h, p))
+			old_set(h->arena, rules[i].line, OLD_LOST,
+				"weir judges clients in the frontend, all of them: write it there");
+	}
 }
 
 void haproxy_rules(struct haproxy *h, struct proxy *p)
 {
-	if (p->kind == PROXY_BACKEND)
-		convert_of_backend(h, p);
-	else
-		convert(h, p, p->out);
-}
+	struct rules r = {.h = h, .front = p, .out = p->out};
+	struct proxy *back;
 
-/* stick on src, and persist rdp-cookie. */
-void haproxy_sticking(struct haproxy *h, struct proxy *p)
-{
-	const struct slot_value *stick = &p->slots[SLOT_STICK], *table = &p->slots[SLOT_TABLE];
-	const char *text = "src";
-	bool expires = false;
-
-	if (slot_on(p, SLOT_PERSIST_RDP)) {
-		slot_add(h, p, SLOT_PERSIST_RDP, "persist", "rdp");
-		for (size_t i = 0; i < h->count; i++)
-			if (h->proxies[i]->out != NULL && IS_FRONT(h->proxies[i]) &&
-			    (h->proxies[i] == p ||
-			     strcmp(slot_word(h->proxies[i], SLOT_BACKEND, 0), p->name) == 0) &&
-			    ini_find(h->proxies[i]->out, "sniff") == NULL)
-				ini_add(h->ini, h->proxies[i]->out, NULL, "sniff", "rdp");
-	}
-	if (!slot_on(p, SLOT_STICK))
-		return;
-	if (strcmp(slot_word(p, SLOT_STICK, 0), "src") != 0) {
-		old_set(
-		    h->arena, stick->line, OLD_LOST,
-		    "weir keeps clients by their address: sticky = src; for one server at a time, make the "
-		    "others backup");
+	haproxy_responses(h, p);
+	if (p->kind == PROXY_BACKEND) {
+		account_for_backend(h, p);
 		return;
 	}
-	for (size_t i = 1; table->line != NULL && i + 1 < table->line->count; i++) {
-		const char *word = table->line->words[i], *value = table->line->words[i + 1];
-
-		expires = expires || strcmp(word, "expire") == 0;
-		if (strcmp(word, "expire") == 0 && haproxy_duration(h->arena, value) != NULL)
-			text =
-			    arena_printf(h->arena, "%s expire=%s", text, haproxy_duration(h->arena, value));
-		else if (strcmp(word, "size") == 0)
-			text = arena_printf(h->arena, "%s size=%s", text, value);
-		else if (strcmp(word, "peers") == 0)
-			old_set(h->arena, table->line, OLD_LOST,
-				"weir has no peers: each machine has its table");
-	}
-	if (table->line != NULL)
-		old_set(h->arena, table->line, OLD_CARRIED, NULL);
-	ini_add(h->ini, p->out, stick->line, "sticky", "%s", text);
-	if (!expires)
-		old_set(h->arena, stick->line, OLD_DIFFERENT,
-			"weir forgets a client that was away for 30m: expire= says another time");
+	convert(&r, p);
+	r.counted = NULL;
+	back = judging_for(h, p);
+	if (back != NULL)
+		convert(&r, back);
 }

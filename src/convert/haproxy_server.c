@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * haproxy_server.c - `server`, `server-template` and `default-server` lines.
+ * haproxy_server.c - the servers of a section.
  *
  * What all servers of a section share becomes a key of the section where there is one, or `server-defaults`.
  * A key that begins with a dot is one that only sections have. Main thread.
@@ -8,253 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "haproxy.h"
+#include "haproxy_server.h"
 #include "weir/base/check.h"
 #include "weir/base/digit.h"
 #include "weir/config/haproxy_time.h"
 #include "weir/config/options.h"
 
-#define PAIRS_MAX 48
-
-enum act {
-	ACT_VALUE,
-	ACT_TIME,
-	ACT_FLAG,
-	ACT_DROP,
-	ACT_DROP_VALUE,
-	ACT_FIXED, /* the word has a value of its own: `ours=fixed` */
-};
-
-static const struct word {
-	const char *word;
-	enum act act;
-	const char *ours;
-	const char *fixed;
-} words[] = {
-	{"weight", ACT_VALUE, "weight", NULL},
-	{"maxconn", ACT_VALUE, "maxconn", NULL},
-	{"maxqueue", ACT_VALUE, "maxqueue", NULL},
-	{"slowstart", ACT_TIME, "slowstart", NULL},
-	{"backup", ACT_FLAG, "backup", NULL},
-	{"disabled", ACT_FLAG, "disabled", NULL},
-	{"check", ACT_FLAG, "check", NULL},
-	{"inter", ACT_TIME, "check-interval", NULL},
-	{"fastinter", ACT_TIME, "check-fast", NULL},
-	{"downinter", ACT_TIME, "check-down", NULL},
-	{"rise", ACT_VALUE, "check-rise", NULL},
-	{"fall", ACT_VALUE, "check-fall", NULL},
-	{"port", ACT_VALUE, "check-port", NULL},
-	{"addr", ACT_VALUE, "check-addr", NULL},
-	{"agent-port", ACT_VALUE, "check-agent", NULL},
-	{"agent-inter", ACT_TIME, "check-agent-interval", NULL},
-	{"agent-check", ACT_FLAG, ".agent", NULL},
-	{"agent-addr", ACT_VALUE, ".agent-addr", NULL},
-	{"agent-send", ACT_VALUE, "check-agent-send", NULL},
-	{"send-proxy", ACT_FIXED, "send-proxy", "v1"},
-	{"send-proxy-v2", ACT_FIXED, "send-proxy", "v2"},
-	{"proxy-v2-options", ACT_VALUE, "proxy-v2-options", NULL},
-	{"source", ACT_VALUE, "source", NULL},
-	{"usesrc", ACT_VALUE, ".usesrc", NULL},
-	{"check-send-proxy", ACT_FLAG, ".check-send-proxy", NULL},
-	{"check-ssl", ACT_FLAG, ".check-ssl", NULL},
-	{"check-sni", ACT_VALUE, ".check-sni", NULL},
-	{"check-alpn", ACT_VALUE, ".check-alpn", NULL},
-	{"verify", ACT_VALUE, ".verify", NULL},
-	{"ca-file", ACT_VALUE, ".ca-file", NULL},
-	{"observe", ACT_VALUE, ".observe", NULL},
-	{"on-error", ACT_VALUE, ".on-error", NULL},
-	{"error-limit", ACT_VALUE, ".error-limit", NULL},
-	{"on-marked-down", ACT_VALUE, ".on-marked-down", NULL},
-	{"resolve-prefer", ACT_VALUE, ".resolve-prefer", NULL},
-	{"tcp-ut", ACT_TIME, ".tcp-ut", NULL},
-	{"cookie", ACT_DROP_VALUE, NULL, NULL},
-	{"id", ACT_DROP_VALUE, NULL, NULL},
-	{"init-addr", ACT_DROP_VALUE, NULL, NULL},
-	{"resolvers", ACT_DROP_VALUE, NULL, NULL},
-	{"resolve-opts", ACT_DROP_VALUE, NULL, NULL},
-	{"enabled", ACT_DROP, NULL, NULL},
-	{"stick", ACT_DROP, NULL, NULL},
-	{"no-ssl", ACT_DROP, NULL, NULL},
-};
-
-struct pair {
-	const char *key;
-	const char *value; /* NULL = a flag */
-};
-
-struct server {
-	struct old_line *line;
-	const char *name;
-	const char *address;
-	struct pair pairs[PAIRS_MAX];
-	size_t count;
-	bool is_set;
-	const char *max;
-	bool left_out;
-};
-
-static const struct pair *find_pair(const struct server *s, const char *key)
-{
-	for (size_t i = 0; i < s->count; i++)
-		if (strcmp(s->pairs[i].key, key) == 0)
-			return &s->pairs[i];
-	return NULL;
-}
-
-static void drop_pair(struct server *s, const char *key)
-{
-	for (size_t i = 0; i < s->count; i++) {
-		if (strcmp(s->pairs[i].key, key) != 0)
-			continue;
-		memmove(&s->pairs[i], &s->pairs[i + 1], (s->count - i - 1) * sizeof(s->pairs[0]));
-		s->count--;
-		return;
-	}
-}
-
-static void set_pair(struct server *s, const char *key, const char *value)
-{
-	drop_pair(s, key);
-	if (s->count < PAIRS_MAX)
-		s->pairs[s->count++] = (struct pair){key, value};
-}
-
-static const char *value_of(const struct server *s, const char *key)
-{
-	const struct pair *p = find_pair(s, key);
-
-	return p == NULL ? NULL : p->value != NULL ? p->value : "";
-}
-
-static const struct word *find_word(const char *text)
-{
-	for (size_t i = 0; i < ARRAY_LEN(words); i++)
-		if (strcmp(words[i].word, text) == 0)
-			return &words[i];
-	return NULL;
-}
-
-static void take_time(struct haproxy *h, struct old_line *line, struct server *s, const struct word *w,
-		      const char *value)
-{
-	const char *time = haproxy_duration(h->arena, value);
-
-	if (time == NULL || strcmp(time, "0") == 0)
-		old_set(h->arena, line, OLD_LOST, "'%s %s' is not a duration that weir has", w->word, value);
-	else
-		set_pair(s, w->ours, time);
-}
-
-/* Words that the table here lacks, and that have a value. */
-static bool has_value(const char *word)
-{
-	static const char *const words_with[] = {"track",
-						 "redir",
-						 "crt",
-						 "alpn",
-						 "ws",
-						 "proto",
-						 "log-proto",
-						 "pool-max-conn",
-						 "pool-purge-delay",
-						 "max-reuse",
-						 "namespace",
-						 "socks4",
-						 "on-marked-up",
-						 "shard",
-						 "guid",
-						 "crl-file",
-						 "ciphers",
-						 "ciphersuites",
-						 "pool-low-conn",
-						 "set-proxy-v2-tlv-fmt"};
-
-	for (size_t i = 0; i < ARRAY_LEN(words_with); i++)
-		if (strcmp(word, words_with[i]) == 0)
-			return true;
-	return false;
-}
-
-/* A word that the table here lacks. Returns how many words it takes. */
-static size_t take_unknown(struct haproxy *h, struct old_line *line, size_t i)
-{
-	const char *word = line->words[i];
-
-	if (!work_word_by_table(h->work, line, word))
-		old_set(h->arena, line, OLD_LOST, "'%s' of server", word);
-	return has_value(word) ? 2 : 1;
-}
-
-static void take_words(struct haproxy *h, struct old_line *line, size_t i, struct server *s)
-{
-	while (i < line->count) {
-		const char *text = line->words[i], *value = old_word(line, i + 1);
-		const struct word *w = find_word(text);
-
-		if (w == NULL && strncmp(text, "no-", 3) == 0 && find_word(text + 3) != NULL) {
-			w = find_word(text + 3);
-			if (w->ours != NULL)
-				drop_pair(s, w->ours);
-			i++;
-			continue;
-		}
-		if (w == NULL) {
-			i += take_unknown(h, line, i);
-			continue;
-		}
-		if (strcmp(text, "minconn") == 0)
-			old_set(h->arena, line, OLD_DIFFERENT,
-				"the limit is maxconn, however few clients there are");
-		if (w->act == ACT_VALUE)
-			set_pair(s, w->ours, value);
-		else if (w->act == ACT_TIME)
-			take_time(h, line, s, w, value);
-		else if (w->act == ACT_FLAG || w->act == ACT_FIXED)
-			set_pair(s, w->ours, w->fixed);
-		i += w->act == ACT_VALUE || w->act == ACT_TIME || w->act == ACT_DROP_VALUE ? 2 : 1;
-	}
-}
-
-/* "1-50" or "50" servers of a template. */
-static const char *highest(struct haproxy *h, const char *range)
-{
-	const char *minus = strchr(range, '-');
-
-	return arena_printf(h->arena, "%s", minus != NULL ? minus + 1 : range);
-}
-
-static void read_server(struct haproxy *h, const struct proxy *p, struct old_line *line, struct server *s)
-{
-	size_t from = 3;
-
-	*s = (struct server){.line = line, .name = old_word(line, 1), .address = old_word(line, 2)};
-	for (size_t i = 0; i < p->lists[LIST_DEFAULT_SERVER].count; i++)
-		take_words(h, p->lists[LIST_DEFAULT_SERVER].list[i], 1, s);
-	if (strcmp(line->words[0], "dispatch") == 0) {
-		s->name = "dispatch";
-		s->address = old_word(line, 1);
-		from = line->count;
-	} else if (strcmp(line->words[0], "server-template") == 0) {
-		s->is_set = true;
-		s->max = highest(h, old_word(line, 2));
-		s->address = old_word(line, 3);
-		from = 4;
-	}
-	for (size_t i = from; i < line->count; i++)
-		if (strcmp(line->words[i], "ssl") == 0) {
-			old_set(h->arena, line, OLD_NOT_OURS,
-				"weir does not speak TLS to servers, it passes it through");
-			s->left_out = true;
-		}
-	if (!s->left_out)
-		take_words(h, line, from, s);
-}
-
 /* Is the pair the same for all? */
 static bool shared(const struct server *list, size_t count, const struct pair *pair)
 {
 	for (size_t i = 0; i < count; i++) {
-		const struct pair *other = find_pair(&list[i], pair->key);
+		const struct pair *other = server_pair(&list[i], pair->key);
 
 		if (other == NULL || (other->value == NULL) != (pair->value == NULL) ||
 		    (pair->value != NULL && strcmp(other->value, pair->value) != 0))
@@ -266,7 +30,7 @@ static bool shared(const struct server *list, size_t count, const struct pair *p
 static void drop_everywhere(struct server *list, size_t count, const char *key)
 {
 	for (size_t i = 0; i < count; i++)
-		drop_pair(&list[i], key);
+		server_drop(&list[i], key);
 }
 
 /* Adds a key of the section; comments stay with the server. */
@@ -276,67 +40,154 @@ static struct ini_line *add_key(struct haproxy *h, struct proxy *p, struct old_l
 	struct ini_line *line = ini_add(h->ini, p->out, NULL, key, "%s", value);
 
 	line->from = from;
+	if (strstr(value, "${") != NULL)
+		line->stand_in = strchr(value, '"') != NULL ? work_without_variables(h->arena, value, "x")
+							    : "";
 	return line;
 }
 
-/* What only sections have. */
-static void add_section_words(struct haproxy *h, struct proxy *p, struct server *list, size_t count)
+/* The first server that says this; NULL = none does. */
+static const struct server *first_with(const struct server *list, size_t count, const char *key)
 {
-	const struct server *first = &list[0];
-	const char *observe = value_of(first, ".observe"), *down = value_of(first, ".on-marked-down");
-	const char *prefer = value_of(first, ".resolve-prefer");
-	const char *limit = value_of(first, ".error-limit"), *error = value_of(first, ".on-error");
+	for (size_t i = 0; i < count; i++)
+		if (server_pair(&list[i], key) != NULL)
+			return &list[i];
+	return NULL;
+}
 
-	if (observe != NULL && strcmp(observe, "layer4") == 0) {
-		const char *text = "connect";
+/* The server whose word becomes that of the section; NULL = the word means nothing on server `s`. */
+static const struct server *source_of(const struct proxy *p, const struct server *list, size_t count,
+				      const struct server *s, const char *key)
+{
+	const bool by_tls = server_pair(s, ".check-ssl") != NULL || p->lists[LIST_CHECK].count > 0;
 
-		if (limit != NULL)
-			text = arena_printf(h->arena, "%s limit=%s", text, limit);
-		if (error != NULL && strcmp(error, "mark-down") == 0)
-			text = arena_printf(h->arena, "%s on-error=mark-down", text);
-		add_key(h, p, first->line, "observe", text);
-	}
-	if (down != NULL && strcmp(down, "shutdown-sessions") == 0)
-		add_key(h, p, first->line, "on-marked-down", "close-sessions");
-	if (prefer != NULL)
-		add_key(h, p, first->line, "resolve-family", prefer);
-	if (value_of(first, ".tcp-ut") != NULL)
-		add_key(h, p, first->line, "tcp-user-timeout", value_of(first, ".tcp-ut"));
-	for (size_t i = 0; i < count; i++) {
+	if (strcmp(key, SERVER_CRT) == 0)
+		return NULL;
+	if (strcmp(key, ".on-error") == 0 || strcmp(key, ".error-limit") == 0)
+		return first_with(list, count, ".observe");
+	if (strncmp(key, ".check-", 7) != 0 && strcmp(key, ".verify") != 0 && strcmp(key, ".ca-file") != 0)
+		return first_with(list, count, key);
+	if (server_pair(s, "check") == NULL || (!by_tls && strcmp(key, ".check-send-proxy") != 0))
+		return NULL;
+	return first_with(list, count, "check");
+}
+
+/* Reports words of servers that become keys of the section, where not all say the same. */
+static void compare_section_words(struct haproxy *h, const struct proxy *p, const struct server *list,
+				  size_t count)
+{
+	for (size_t i = 0; i < count; i++)
 		for (size_t n = 0; n < list[i].count; n++) {
 			const struct pair *pair = &list[i].pairs[n];
+			const struct server *source;
+			const char *theirs;
 
-			if (pair->key[0] == '.' && !shared(list, count, pair))
+			if (pair->key[0] != '.' || shared(list, count, pair))
+				continue;
+			source = source_of(p, list, count, &list[i], pair->key);
+			if (source == NULL)
+				continue;
+			theirs = server_value(source, pair->key);
+			if (theirs != NULL && strcmp(theirs, server_value(&list[i], pair->key)) == 0)
 				old_set(h->arena, list[i].line, OLD_DIFFERENT,
 					"'%s' holds for all servers of the section", pair->key + 1);
+			else
+				old_set(h->arena, list[i].line, OLD_LOST,
+					"'%s' is one for all servers: that of server '%s' counts",
+					pair->key + 1, source->name);
 		}
+}
+
+static void add_observe(struct haproxy *h, struct proxy *p, const struct server *s)
+{
+	const char *limit = server_value(s, ".error-limit"), *error = server_value(s, ".on-error");
+	const char *text = "connect";
+
+	if (strcmp(server_value(s, ".observe"), "layer4") != 0)
+		return;
+	if (limit != NULL)
+		text = arena_printf(h->arena, "%s limit=%s", text, limit);
+	if (error != NULL && strcmp(error, "mark-down") == 0)
+		text = arena_printf(h->arena, "%s on-error=mark-down", text);
+	else if (error != NULL && strcmp(error, "fail-check") != 0)
+		old_set(h->arena, s->line, OLD_DIFFERENT, "'on-error %s': it counts as a failed check",
+			error);
+	add_key(h, p, s->line, "observe", text);
+}
+
+/* What only sections have. */
+static void add_section_words(struct haproxy *h, struct proxy *p, const struct server *list, size_t count)
+{
+	static const struct {
+		const char *word;
+		const char *key;
+	} same[] = {{".resolve-prefer", "resolve-family"}, {".tcp-ut", "tcp-user-timeout"}};
+	const struct server *observer = first_with(list, count, ".observe");
+	const struct server *down = first_with(list, count, ".on-marked-down");
+
+	if (observer != NULL)
+		add_observe(h, p, observer);
+	if (down != NULL && strcmp(server_value(down, ".on-marked-down"), "shutdown-sessions") == 0)
+		add_key(h, p, down->line, "on-marked-down", "close-sessions");
+	for (size_t i = 0; i < ARRAY_LEN(same); i++) {
+		const struct server *s = first_with(list, count, same[i].word);
+
+		if (s != NULL)
+			add_key(h, p, s->line, same[i].key, server_value(s, same[i].word));
 	}
 }
 
 /* The agent of a server, from three words. */
 static void settle_agent(struct haproxy *h, struct server *s)
 {
-	const char *addr = value_of(s, ".agent-addr"), *port = value_of(s, "check-agent");
+	const char *addr = server_value(s, ".agent-addr"), *port = server_value(s, "check-agent");
 
-	if (find_pair(s, ".agent") == NULL)
-		drop_pair(s, "check-agent");
+	if (server_pair(s, ".agent") == NULL)
+		server_drop(s, "check-agent");
 	else if (addr != NULL && port != NULL)
-		set_pair(s, "check-agent", arena_printf(h->arena, "%s:%s", addr, port));
-	drop_pair(s, ".agent");
-	drop_pair(s, ".agent-addr");
-	if (value_of(s, "check-agent-send") != NULL && old_secret(value_of(s, "check-agent-send")) != NULL) {
+		server_set(s, "check-agent", arena_printf(h->arena, "%s:%s", addr, port));
+	server_drop(s, ".agent");
+	server_drop(s, ".agent-addr");
+	if (server_value(s, "check-agent-send") != NULL &&
+	    old_secret(server_value(s, "check-agent-send")) != NULL) {
 		old_set(h->arena, s->line, OLD_LOST, "agent-send: a password would be in the file");
-		drop_pair(s, "check-agent-send");
+		server_drop(s, "check-agent-send");
 	}
-	if (value_of(s, "check-agent-send") != NULL)
-		set_pair(s, "check-agent-send",
-			 ini_quote(h->arena, value_of(s, "check-agent-send"),
-				   strlen(value_of(s, "check-agent-send"))));
+	if (server_value(s, "check-agent-send") != NULL)
+		server_set(s, "check-agent-send",
+			 ini_quote(h->arena, server_value(s, "check-agent-send"),
+				   strlen(server_value(s, "check-agent-send"))));
+}
+
+/* The limit at little load; alone, it is the limit. */
+static void settle_limit(struct haproxy *h, struct server *s)
+{
+	const char *least = server_value(s, ".minconn"), *most = server_value(s, "maxconn");
+
+	if (least != NULL && most == NULL)
+		server_set(s, "maxconn", least);
+	else if (least != NULL && strcmp(least, most) != 0)
+		old_set(h->arena, s->line, OLD_DIFFERENT,
+			"the limit is maxconn, however few clients there are: weir has no minconn");
+	server_drop(s, ".minconn");
+}
+
+/* The address without a range of ports behind it. */
+static const char *without_ports(struct haproxy *h, struct proxy *p, const struct server *s, const char *text)
+{
+	const char *colon = strrchr(text, ':');
+
+	if (colon == NULL || !is_digit(colon[1]) || strchr(colon, '-') == NULL)
+		return text;
+	old_set(h->arena, server_value(s, "source") == NULL && slot_on(p, SLOT_SOURCE)
+			      ? p->slots[SLOT_SOURCE].line : s->line,
+		OLD_DIFFERENT, "the kernel takes the ports, from net.ipv4.ip_local_port_range");
+	return arena_strndup(h->arena, text, (size_t)(colon - text));
 }
 
 static void settle_source(struct haproxy *h, struct proxy *p, struct server *s)
 {
-	const char *text = value_of(s, "source"), *use = value_of(s, ".usesrc");
+	const char *text = server_value(s, "source"), *use = server_value(s, ".usesrc");
 
 	if (text == NULL && slot_on(p, SLOT_SOURCE)) {
 		text = slot_word(p, SLOT_SOURCE, 0);
@@ -344,7 +195,7 @@ static void settle_source(struct haproxy *h, struct proxy *p, struct server *s)
 		    strcmp(slot_word(p, SLOT_SOURCE, 1), "usesrc") == 0 ? slot_word(p, SLOT_SOURCE, 2) : NULL;
 		old_set(h->arena, p->slots[SLOT_SOURCE].line, OLD_CARRIED, NULL);
 	}
-	drop_pair(s, ".usesrc");
+	server_drop(s, ".usesrc");
 	if (text == NULL)
 		return;
 	if (use != NULL && strncmp(use, "client", 6) == 0)
@@ -352,10 +203,20 @@ static void settle_source(struct haproxy *h, struct proxy *p, struct server *s)
 	else if (use != NULL)
 		old_set(h->arena, s->line, OLD_LOST, "'usesrc %s': weir can use the client's own address",
 			use);
-	drop_pair(s, "source");
+	text = without_ports(h, p, s, text);
+	server_drop(s, "source");
 	if (strcmp(text, "0.0.0.0") != 0 &&
 	    strncmp(haproxy_address(h->arena, s->address, false), "unix:", 5) != 0)
-		set_pair(s, "source", text);
+		server_set(s, "source", text);
+}
+
+/* Checks over TLS show none: a server that asks for one would be down. */
+static void lose_certificates(struct haproxy *h, const struct server *list, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (server_pair(&list[i], SERVER_CRT) != NULL && server_pair(&list[i], "check") != NULL)
+			old_set(h->arena, list[i].line, OLD_LOST,
+				"'crt': a check of weir shows its server no certificate");
 }
 
 static void add_checks(struct haproxy *h, struct proxy *p, struct server *list, size_t count)
@@ -367,38 +228,41 @@ static void add_checks(struct haproxy *h, struct proxy *p, struct server *list, 
 
 	for (size_t i = 0; i < count; i++) {
 		const struct server *s = &list[i];
-		const char *version = value_of(s, "send-proxy");
+		const char *version = server_value(s, "send-proxy");
 
-		if (find_pair(s, "check") == NULL)
+		if (server_pair(s, "check") == NULL)
 			continue;
 		if (checked++ > 0)
 			continue;
 		c.line = s->line;
-		if (value_of(s, "check-interval") == NULL ||
-		    haproxy_time(value_of(s, "check-interval"), &inter, &stray) != HAPROXY_TIME_FINE)
+		if (server_value(s, "check-interval") == NULL ||
+		    haproxy_time(server_value(s, "check-interval"), &inter, &stray) != HAPROXY_TIME_FINE)
 			inter = 2000;
 		c.interval_ms = inter;
-		c.tls = find_pair(s, ".check-ssl") != NULL ? "tls" : NULL;
-		c.verify = value_of(s, ".verify") != NULL && strcmp(value_of(s, ".verify"), "none") == 0
+		c.tls = server_pair(s, ".check-ssl") != NULL ? "tls" : NULL;
+		c.verify =
+			server_value(s, ".verify") != NULL && strcmp(server_value(s, ".verify"), "none") == 0
 			       ? "none"
-			       : value_of(s, ".ca-file");
-		c.sni = value_of(s, ".check-sni");
-		c.alpn = value_of(s, ".check-alpn");
-		if (find_pair(s, ".check-send-proxy") != NULL)
+			       : server_value(s, ".ca-file");
+		c.sni = server_value(s, ".check-sni");
+		c.alpn = server_value(s, ".check-alpn");
+		c.version = version;
+		if (server_pair(s, ".check-send-proxy") != NULL)
 			c.proxy = version != NULL ? version : "v1";
 	}
 	if (checked == 0)
 		return;
-	haproxy_check(h, p, &c);
+	if (haproxy_check(h, p, &c))
+		lose_certificates(h, list, count);
 	if (checked == count) {
 		drop_everywhere(list, count, "check");
 		return;
 	}
 	for (size_t i = 0; i < count; i++) {
-		if (find_pair(&list[i], "check") == NULL)
-			set_pair(&list[i], "check", "off");
+		if (server_pair(&list[i], "check") == NULL)
+			server_set(&list[i], "check", "off");
 		else
-			drop_pair(&list[i], "check");
+			server_drop(&list[i], "check");
 	}
 }
 
@@ -432,8 +296,6 @@ static void add_shared(struct haproxy *h, struct proxy *p, struct server *list, 
 	}
 	if (text[0] != '\0')
 		add_key(h, p, from, "server-defaults", text);
-	for (size_t i = 0; i < defaults->count; i++)
-		old_set(h->arena, defaults->list[i], OLD_CARRIED, NULL);
 }
 
 static const char *set_address(struct haproxy *h, const struct server *s)
@@ -461,27 +323,76 @@ static void add_server(struct haproxy *h, struct proxy *p, struct server *s)
 	}
 	line =
 	    ini_add(h->ini, p->out, s->line,
-		    arena_printf(h->arena, "%s %s", s->is_set ? "servers" : "server", s->name), "%s", text);
-	if (strchr(text, '$') != NULL)
-		line->stand_in = "192.0.2.1:1";
+		    arena_printf(h->arena, "%s %s", s->is_set ? "servers" : "server",
+				 haproxy_server_name(h, p->out, s->line, s->name)),
+		    "%s", text);
+	if (strstr(text, "${") != NULL)
+		line->stand_in = work_without_variables(
+			h->arena, text, s->is_set ? "dns://name.invalid:1" : "192.0.2.1:1");
+}
+
+/* The port that every client of the section connects to, 0 = there are several. */
+static unsigned long port_of_clients(struct haproxy *h, const struct proxy *p)
+{
+	unsigned long port = 0;
+
+	for (size_t i = 0; i < h->count; i++) {
+		const struct proxy *front = h->proxies[i];
+
+		for (size_t b = 0; haproxy_leads_to(front, p) && b < front->lists[LIST_BIND].count; b++) {
+			const char *address = old_word(front->lists[LIST_BIND].list[b], 1);
+			const char *colon = strrchr(address, ':');
+			const unsigned long n = colon != NULL ? strtoul(colon + 1, NULL, 10) : 0;
+
+			if (n == 0 || strpbrk(colon, ",-}") != NULL || (port != 0 && n != port))
+				return 0;
+			port = n;
+		}
+	}
+	return port;
+}
+
+/* "ADDRESS:+1000": the port of the clients, and more. */
+static void settle_offset(struct haproxy *h, const struct proxy *p, struct server *s)
+{
+	const char *colon = strrchr(s->address, ':');
+	const long port = (long)port_of_clients(h, p);
+	long offset;
+
+	if (colon == NULL || (colon[1] != '+' && colon[1] != '-') || strchr(colon, '}') != NULL)
+		return;
+	offset = strtol(colon + 1, NULL, 10);
+	if (offset != 0 && port > 0 && port + offset > 0)
+		s->address = arena_printf(h->arena, "%.*s:%ld", (int)(colon - s->address), s->address,
+					  port + offset);
 }
 
 void haproxy_servers(struct haproxy *h, struct proxy *p)
 {
 	const struct old_lines *lines = &p->lists[LIST_SERVER];
 	struct server *list = arena_alloc(h->arena, (lines->count + 1) * sizeof(*list));
-	size_t count = 0;
+	struct server base = {.line = NULL};
+	size_t count = 0, used = 0;
 
 	for (size_t i = 0; i < lines->count; i++) {
-		read_server(h, p, lines->list[i], &list[count]);
+		server_read_defaults(h, p, lines->list[i], &base);
+		used = base.defaults > used ? base.defaults : used;
+		server_read(h, lines->list[i], &base, &list[count]);
 		if (list[count].left_out)
 			continue;
+		settle_offset(h, p, &list[count]);
 		settle_agent(h, &list[count]);
+		settle_limit(h, &list[count]);
 		settle_source(h, p, &list[count]);
 		count++;
 	}
+	for (size_t i = used; lines->count > 0 && i < p->lists[LIST_DEFAULT_SERVER].count; i++)
+		old_set(h->arena, p->lists[LIST_DEFAULT_SERVER].list[i], OLD_NO_EFFECT,
+			"no server comes after it");
 	if (count == 0)
 		return;
+	haproxy_track(h, p, list, count);
+	compare_section_words(h, p, list, count);
 	add_checks(h, p, list, count);
 	add_section_words(h, p, list, count);
 	add_shared(h, p, list, count);

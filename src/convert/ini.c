@@ -12,6 +12,8 @@
 
 #include "weir/base/check.h"
 #include "weir/config/options.h"
+#include "weir/config/reader.h"
+#include "index.h"
 
 #define ALIGN_MAX 24
 
@@ -32,10 +34,20 @@ struct ini_section *ini_section(struct ini *ini, unsigned kind, const char *name
 
 struct ini_section *ini_only(struct ini *ini, unsigned kind)
 {
-	for (size_t i = 0; i < ini->count; i++)
+	struct ini_section *found = NULL;
+	size_t at = 0;
+
+	for (; at < ARRAY_LEN(ini->only) && ini->only[at] != NULL; at++)
+		if (ini->only[at]->kind == kind)
+			return ini->only[at];
+	for (size_t i = 0; i < ini->count && found == NULL; i++)
 		if (ini->sections[i]->kind == kind)
-			return ini->sections[i];
-	return ini_section(ini, kind, NULL, NULL);
+			found = ini->sections[i];
+	if (found == NULL)
+		found = ini_section(ini, kind, NULL, NULL);
+	check(at < ARRAY_LEN(ini->only));
+	ini->only[at] = found;
+	return found;
 }
 
 struct ini_line *ini_add(struct ini *ini, struct ini_section *s, struct old_line *from, const char *key,
@@ -50,6 +62,9 @@ struct ini_line *ini_add(struct ini *ini, struct ini_section *s, struct old_line
 	va_start(ap, fmt);
 	line->value = arena_vprintf(ini->arena, fmt, ap);
 	va_end(ap);
+	/* What variables stand for is known on the target machine. */
+	if (strstr(line->value, "${") != NULL)
+		line->stand_in = "";
 	if (from != NULL && from->fate < OLD_CARRIED)
 		old_set(ini->arena, from, OLD_CARRIED, NULL);
 	if (from != NULL) {
@@ -72,6 +87,8 @@ struct ini_line *ini_find(const struct ini_section *s, const char *key)
 
 const char *ini_join(struct arena *a, const char *first, const char *second)
 {
+	if (strlen(first) > READER_LINE_MAX)
+		return first;
 	return first[0] == '\0'	   ? second
 	       : second[0] == '\0' ? first
 				   : arena_printf(a, "%s %s", first, second);
@@ -121,26 +138,64 @@ static bool may_move(const struct ini_section *s, const struct ini_line *line)
 	       (o->sections & IN_DEFAULTS) != 0 && (o->flags & (OPT_REPEAT | OPT_NAMED)) == 0;
 }
 
-/* How many sections have this very line, and do all that it has an effect on have a line of the key? */
-static size_t count_same(const struct ini *ini, const struct option *o, const struct ini_line *line,
-			 bool *everywhere)
-{
-	size_t same = 0;
+/* What the sections say about a key. */
+struct key_use {
+	size_t sections;     /* that have it, and that it has an effect on */
+	size_t all;	     /* that it has an effect on; 0 = not counted yet */
+	struct index values; /* to how many of these have the value: struct value_use */
+};
 
-	*everywhere = true;
+struct value_use {
+	size_t sections;
+};
+
+static void count_line(struct ini *ini, struct index *keys, const struct ini_section *s,
+		       const struct ini_line *line)
+{
+	struct key_use *key = index_find(keys, line->key);
+	struct value_use *value;
+
+	if (key == NULL) {
+		key = arena_alloc(ini->arena, sizeof(*key));
+		index_put(ini->arena, keys, line->key, key);
+	}
+	if (s->left_out || (s->kind & option_of(s, line->key)->effect) == 0)
+		return;
+	key->sections++;
+	value = index_find(&key->values, line->value);
+	if (value == NULL) {
+		value = arena_alloc(ini->arena, sizeof(*value));
+		index_put(ini->arena, &key->values, line->value, value);
+	}
+	value->sections++;
+}
+
+static void count_lines(struct ini *ini, struct index *keys)
+{
 	for (size_t i = 0; i < ini->count; i++) {
 		const struct ini_section *s = ini->sections[i];
-		const struct ini_line *other;
 
-		if ((s->kind & IN_PROXIES & o->effect) == 0 || s->left_out)
-			continue;
-		other = ini_find(s, line->key);
-		if (other == NULL)
-			*everywhere = false;
-		else if (strcmp(other->value, line->value) == 0)
-			same++;
+		for (size_t l = 0; (s->kind & IN_PROXIES) != 0 && l < s->count; l++)
+			if (may_move(s, &s->lines[l]) && ini_find(s, s->lines[l].key) == &s->lines[l])
+				count_line(ini, keys, s, &s->lines[l]);
 	}
-	return same;
+}
+
+/* Do several sections have this very line, and have all that it has an effect on a line of the key? */
+static bool is_shared(const struct ini *ini, const struct index *keys, const struct option *o,
+		      const struct ini_line *line)
+{
+	struct key_use *key = index_find(keys, line->key);
+	const struct value_use *value = key != NULL ? index_find(&key->values, line->value) : NULL;
+
+	if (value == NULL || value->sections < 2)
+		return false;
+	for (size_t i = 0; i < ini->count && (i > 0 || key->all == 0); i++) {
+		const struct ini_section *s = ini->sections[i];
+
+		key->all += !s->left_out && (s->kind & IN_PROXIES & o->effect) != 0;
+	}
+	return key->sections == key->all;
 }
 
 static void move_to_defaults(struct ini *ini, const struct ini_line *line)
@@ -162,17 +217,18 @@ static void move_to_defaults(struct ini *ini, const struct ini_line *line)
 static void hoist(struct ini *ini)
 {
 	const size_t count = ini->count;
+	struct index keys = {.count = 0};
 
+	count_lines(ini, &keys);
 	for (size_t i = 0; i < count; i++) {
 		struct ini_section *s = ini->sections[i];
 
 		for (size_t l = 0; (s->kind & IN_PROXIES) != 0 && l < s->count; l++) {
 			struct ini_line *line = &s->lines[l];
-			bool everywhere;
 
 			if (!may_move(s, line) || ini_find(ini_only(ini, IN_DEFAULTS), line->key) != NULL)
 				continue;
-			if (count_same(ini, option_of(s, line->key), line, &everywhere) > 1 && everywhere)
+			if (is_shared(ini, &keys, option_of(s, line->key), line))
 				move_to_defaults(ini, line);
 		}
 	}
@@ -243,19 +299,20 @@ static size_t place(const char *key)
 	return 0;
 }
 
-/* By insertion: sections are short, and equal ones keep their order. */
-static void put_in_order(struct ini_section *s)
+/* Equal ones keep their order. */
+static void put_in_order(struct ini *ini, struct ini_section *s)
 {
-	for (size_t i = 1; i < s->count; i++) {
-		const struct ini_line line = s->lines[i];
-		size_t at = i;
+	size_t from[ARRAY_LEN(order) + 1] = {0};
+	struct ini_line *lines = arena_alloc(ini->arena, (s->count + 1) * sizeof(*lines));
 
-		while (at > 0 && place(s->lines[at - 1].key) > place(line.key)) {
-			s->lines[at] = s->lines[at - 1];
-			at--;
-		}
-		s->lines[at] = line;
-	}
+	for (size_t i = 0; i < s->count; i++)
+		from[place(s->lines[i].key) + 1]++;
+	for (size_t i = 1; i < ARRAY_LEN(order); i++)
+		from[i] += from[i - 1];
+	for (size_t i = 0; i < s->count; i++)
+		lines[from[place(s->lines[i].key)]++] = s->lines[i];
+	for (size_t i = 0; i < s->count; i++)
+		s->lines[i] = lines[i];
 }
 
 /* Two lines become the one that means both. */
@@ -275,7 +332,7 @@ void ini_shorten(struct ini *ini)
 	hoist(ini);
 	for (size_t i = 0; i < ini->count; i++)
 		if ((ini->sections[i]->kind & (IN_PROXIES | IN_DEFAULTS)) != 0)
-			put_in_order(ini->sections[i]);
+			put_in_order(ini, ini->sections[i]);
 	for (size_t pass = 0; pass < 2; pass++) {
 		for (size_t i = 0; i < ini->count; i++) {
 			struct ini_section *s = ini->sections[i];
@@ -300,21 +357,21 @@ static const char *other_family(struct arena *a, const char *value)
 
 void ini_join_families(struct ini *ini, struct ini_section *s)
 {
+	struct index sixes = {.count = 0};
+
+	for (size_t i = s->count; i > 0; i--)
+		if (strcmp(s->lines[i - 1].key, "bind") == 0 && s->lines[i - 1].value[0] == '[')
+			index_put(ini->arena, &sixes, s->lines[i - 1].value, &s->lines[i - 1]);
 	for (size_t i = 0; i < s->count; i++) {
-		struct ini_line *four = &s->lines[i];
+		struct ini_line *four = &s->lines[i], *six;
 
 		if (strcmp(four->key, "bind") != 0 || strncmp(four->value, "0.0.0.0:", 8) != 0)
 			continue;
-		for (size_t k = 0; k < s->count; k++) {
-			struct ini_line *six = &s->lines[k];
-
-			if (six->left_out || strcmp(six->key, "bind") != 0 ||
-			    strcmp(six->value, other_family(ini->arena, four->value)) != 0)
-				continue;
-			six->left_out = true;
-			four->value += strlen("0.0.0.0");
-			break;
-		}
+		six = index_find(&sixes, other_family(ini->arena, four->value));
+		if (six == NULL || six->left_out)
+			continue;
+		six->left_out = true;
+		four->value += strlen("0.0.0.0");
 	}
 }
 

@@ -38,6 +38,7 @@ struct ini {
 	struct arena *arena;
 	struct ini_section **sections;
 	size_t count;
+	struct ini_section *only[4]; /* those that ini_only() found */
 };
 
 struct ini_section *ini_section(struct ini *ini, unsigned kind, const char *name, struct old_line *from);
@@ -64,7 +65,7 @@ struct ini_origin {
 /* Writes it as it is judged on this machine, without comments, and what each line of that text is (in the
  * arena). */
 void ini_write_judged(struct ini *ini, struct text *out, struct ini_origin **map, size_t *map_count);
-/* Words with a space in between. */
+/* Words with a space in between. What is too long for a line of ours gets no longer, and is refused. */
 const char *ini_join(struct arena *a, const char *first, const char *second);
 /* `bytes` between double quotes, with the escapes of weir.ini(5). */
 const char *ini_quote(struct arena *a, const char *bytes, size_t len);

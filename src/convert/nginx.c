@@ -18,6 +18,8 @@ struct old_line *nginx_find(const struct old_lines *block, const struct old_line
 {
 	struct old_line *found = NULL;
 
+	if (block->last != NULL)
+		return index_find(block->last, name);
 	for (size_t i = 0; i < block->count; i++)
 		if (strcmp(block->list[i]->words[0], name) == 0)
 			found = block->list[i];
@@ -26,16 +28,10 @@ struct old_line *nginx_find(const struct old_lines *block, const struct old_line
 
 struct old_line *nginx_block(const struct nginx *n, const char *kind, const char *name)
 {
-	for (size_t i = 0; i < n->stream->count; i++) {
-		struct old_line *line = n->stream->list[i];
-
-		if (line->block && strcmp(line->words[0], kind) == 0 && strcmp(old_word(line, 1), name) == 0)
-			return line;
-	}
-	return NULL;
+	return index_find(&n->blocks, arena_printf(n->arena, "%s %s", kind, name));
 }
 
-const char *nginx_duration(struct arena *a, const char *text)
+long long nginx_milliseconds(const char *text)
 {
 	static const struct {
 		const char *unit;
@@ -45,14 +41,14 @@ const char *nginx_duration(struct arena *a, const char *text)
 	long long sum = 0;
 
 	if (!is_digit(text[0]))
-		return NULL;
+		return -1;
 	while (*text != '\0') {
 		char *end;
 		const long long number = strtoll(text, &end, 10);
 		bool known = false;
 
 		if (end == text || number > 10000000000)
-			return NULL;
+			return -1;
 		for (size_t i = 0; i < ARRAY_LEN(units) && !known; i++) {
 			const size_t len = strlen(units[i].unit);
 
@@ -61,34 +57,40 @@ const char *nginx_duration(struct arena *a, const char *text)
 			text = known ? end + len : text;
 		}
 		if (!known)
-			return NULL;
+			return -1;
 		text += strspn(text, " ");
 	}
-	return work_duration(a, sum);
+	return sum;
 }
 
-static struct nginx_used_name *find_name(struct nginx *n, const char *name)
+const char *nginx_duration(struct arena *a, const char *text)
 {
-	for (size_t i = 0; i < n->name_count; i++)
-		if (strcmp(n->names[i].name, name) == 0)
-			return &n->names[i];
-	return NULL;
+	const long long ms = nginx_milliseconds(text);
+
+	return ms >= 0 ? work_duration(a, ms) : NULL;
 }
 
-const char *nginx_name(struct nginx *n, const char *text)
+const char *nginx_clean_name(struct arena *a, const char *text)
 {
-	char *clean = arena_strndup(n->arena, text, strlen(text) < 40 ? strlen(text) : 40);
-	const char *first = clean[0] != '\0' ? clean : "stream", *name = first;
-	struct nginx_used_name *used;
+	char *clean = arena_strndup(a, text, strlen(text) < 40 ? strlen(text) : 40);
 
 	for (char *c = clean; *c != '\0'; c++)
 		if (!isalnum((unsigned char)*c) && *c != '_' && *c != '.')
 			*c = '-';
-	used = find_name(n, first);
-	while (used != NULL && find_name(n, name) != NULL)
+	return clean[0] != '\0' ? clean : "stream";
+}
+
+const char *nginx_name(struct nginx *n, const char *text)
+{
+	const char *first = nginx_clean_name(n->arena, text), *name = first;
+	struct nginx_used_name *used;
+
+	used = index_find(&n->names, first);
+	while (used != NULL && index_find(&n->names, name) != NULL)
 		name = arena_printf(n->arena, "%s-%u", first, used->next++);
-	n->names = arena_grow(n->arena, n->names, n->name_count, sizeof(*n->names));
-	n->names[n->name_count++] = (struct nginx_used_name){name, 2};
+	used = arena_alloc(n->arena, sizeof(*used));
+	used->next = 2;
+	index_put(n->arena, &n->names, name, used);
 	return name;
 }
 
@@ -115,23 +117,37 @@ static void take_workers(struct nginx *n, struct old_line *line)
 		ini_add(n->ini, global(n), line, "threads", "%s", old_word(line, 1));
 }
 
+/* A mask per worker: weir has a list of CPUs. */
+static void take_affinity(struct nginx *n, struct old_line *line)
+{
+	const char *list = "";
+
+	if (strcmp(old_word(line, 1), "auto") == 0 && line->count == 2) {
+		ini_add(n->ini, global(n), line, "cpu-affinity", "auto");
+		return;
+	}
+	for (size_t i = 1; i < line->count; i++) {
+		const char *mask = line->words[i], *one = strchr(mask, '1');
+
+		if (one == NULL || strchr(one + 1, '1') != NULL || strspn(mask, "01") != strlen(mask)) {
+			work_by_table(n->work, line, 0);
+			return;
+		}
+		list = arena_printf(n->arena, "%s%s%zu", list, i > 1 ? "," : "", strlen(one + 1));
+	}
+	ini_add(n->ini, global(n), line, "cpu-affinity", "%s", list);
+}
+
+static void take_threads(struct nginx *n, struct old_line *line)
+{
+	old_set(n->arena, line, OLD_NO_EFFECT, "its threads read files: stream reads none");
+}
+
 static void take_shutdown(struct nginx *n, struct old_line *line)
 {
 	const char *time = nginx_duration(n->arena, old_word(line, 1));
 
 	ini_add(n->ini, global(n), line, "hard-stop-after", "%s", time != NULL ? time : old_word(line, 1));
-}
-
-static const char *level_of(const char *word)
-{
-	static const char *const levels[][2] = {{"debug", "debug"},  {"info", "info"},	 {"notice", "notice"},
-						{"warn", "warning"}, {"error", "error"}, {"crit", "error"},
-						{"alert", "alert"},  {"emerg", "alert"}};
-
-	for (size_t i = 0; i < ARRAY_LEN(levels); i++)
-		if (strcmp(word, levels[i][0]) == 0)
-			return levels[i][1];
-	return NULL;
 }
 
 /* "syslog:server=ADDRESS,facility=local7,..." */
@@ -154,7 +170,8 @@ static const char *syslog_target(struct nginx *n, const char *text)
 static void take_log(struct nginx *n, struct old_line *line)
 {
 	const bool access = line->words[0][0] == 'a';
-	const char *path = old_word(line, 1), *text, *level = access ? NULL : level_of(old_word(line, 2));
+	const char *path = old_word(line, 1), *text;
+	const char *level = access ? NULL : work_log_level(old_word(line, 2));
 
 	if (strcmp(path, "off") == 0) {
 		old_set(n->arena, line, OLD_DIFFERENT,
@@ -172,42 +189,16 @@ static void take_log(struct nginx *n, struct old_line *line)
 		work_by_table(n->work, line, 0);
 		return;
 	}
-	for (size_t i = 0; i < global(n)->count; i++) {
-		const struct ini_line *known = &global(n)->lines[i];
-
-		if (strcmp(known->key, "log") != 0 || strncmp(known->value, text, strlen(text)) != 0)
-			continue;
-		old_set(n->arena, line, OLD_NO_EFFECT, "weir logs there already");
+	if (!work_log_is_new(n->work, line, text))
 		return;
-	}
 	if (level != NULL)
 		text = arena_printf(n->arena, "%s level=%s", text, level);
-	ini_add(n->ini, global(n), line, "log", "%s", text)->stand_in = "";
+	/* The folder is that of the target machine. */
+	ini_add(n->ini, global(n), line, "log", "%s", text)->stand_in =
+	    strncmp(text, "file:", 5) == 0 ? "" : NULL;
 	if (access)
 		old_set(n->arena, line, OLD_DIFFERENT,
 			"in weir's format; format=\"{client} ...\" makes another");
-}
-
-static void take_resolver(struct nginx *n, struct old_line *line)
-{
-	const char *text = "";
-
-	for (size_t i = 1; i < line->count; i++) {
-		if (strncmp(line->words[i], "valid=", 6) == 0)
-			continue;
-		if (strcmp(line->words[i], "ipv6=off") == 0 || strcmp(line->words[i], "ipv4=off") == 0) {
-			struct ini_section *defaults = ini_only(n->ini, IN_DEFAULTS);
-
-			if (ini_find(defaults, "resolve-family") == NULL)
-				ini_add(n->ini, defaults, line, "resolve-family", "%s",
-					line->words[i][3] == '6' ? "ipv4" : "ipv6");
-		} else if (strchr(line->words[i], '=') == NULL) {
-			text = ini_join(n->arena, text, line->words[i]);
-		}
-	}
-	if (text[0] != '\0' && ini_find(global(n), "resolvers") == NULL)
-		ini_add(n->ini, global(n), line, "resolvers", "%s", text);
-	old_set(n->arena, line, OLD_CARRIED, NULL);
 }
 
 static const struct row {
@@ -215,10 +206,12 @@ static const struct row {
 	void (*take)(struct nginx *n, struct old_line *line);
 } rows[] = {
 	{"worker_processes", take_workers},
+	{"worker_cpu_affinity", take_affinity},
+	{"thread_pool", take_threads},
 	{"worker_shutdown_timeout", take_shutdown},
 	{"error_log", take_log},
 	{"access_log", take_log},
-	{"resolver", take_resolver},
+	{"resolver", nginx_resolver},
 };
 
 /* A directive of the main context or of stream that is one line. */
@@ -236,31 +229,102 @@ static void take_line(struct nginx *n, struct old_line *line)
 
 static void finish_block(struct nginx *n, struct old_line *line)
 {
-	if (strcmp(line->words[0], "upstream") == 0)
+	if (strcmp(line->words[0], "server") == 0)
+		nginx_mark(n, line, OLD_LOST, "the default server block of its addresses is not converted");
+	else if (strcmp(line->words[0], "upstream") == 0)
 		nginx_mark(n, line, OLD_NO_EFFECT, "no server block that is converted uses it");
-	else if (strcmp(line->words[0], "map") == 0 || strcmp(line->words[0], "geo") == 0)
+	else if (strcmp(line->words[0], "map") == 0 || strcmp(line->words[0], "geo") == 0 ||
+		 strcmp(line->words[0], "split_clients") == 0)
 		nginx_mark(n, line, OLD_NO_EFFECT, "no proxy_pass that is converted uses it");
+	else if (strcmp(line->words[0], "match") == 0)
+		nginx_mark(n, line, OLD_NO_EFFECT, "no health_check that is converted uses it");
+}
+
+/* What is left of a map. */
+static void finish_map(struct nginx *n, struct old_line *block)
+{
+	const bool lost = block->fate == OLD_LOST;
+
+	for (size_t i = 0; i < block->inside.count; i++)
+		if (block->inside.list[i]->fate == OLD_OPEN)
+			old_set(n->arena, block->inside.list[i], lost ? OLD_LOST : OLD_NO_EFFECT, "%s",
+				lost ? "its map is lost" : "no client that is converted gets this value");
+}
+
+/* A directive that server blocks have unless they say otherwise, and that nginx_server.c carries. */
+static bool is_inherited(const struct nginx *n, const struct old_line *line)
+{
+	static const char *const words[] = {"proxy_timeout",	   "proxy_connect_timeout",
+					    "proxy_protocol",	   "proxy_protocol_timeout",
+					    "proxy_bind",	   "proxy_next_upstream",
+					    "preread_timeout",	   "proxy_next_upstream_tries",
+					    "ssl_preread",	   "proxy_socket_keepalive",
+					    "limit_conn",	   "limit_conn_zone",
+					    "set_real_ip_from",	   "set",
+					    "health_check",	   "health_check_timeout",
+					    "proxy_upload_rate",   "proxy_download_rate",
+					    "server_names_hash_bucket_size", "proxy_session_drop"};
+
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (strcmp(line->words[0], words[i]) == 0)
+			return true;
+	return n->served == 0 && strncmp(line->words[0], "ssl_", 4) != 0 &&
+	       strncmp(line->words[0], "proxy_ssl", 9) != 0;
+}
+
+/* Does any block speak TLS to its servers? */
+static bool has_proxy_ssl(const struct old_lines *lines)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < lines->count && !found; i++)
+		found = has_proxy_ssl(&lines->list[i]->inside) ||
+			(strcmp(lines->list[i]->words[0], "proxy_ssl") == 0 &&
+			 strcmp(old_word(lines->list[i], 1), "on") == 0);
+	return found;
 }
 
 static void finish(struct nginx *n, const struct old_lines *lines)
 {
+	const bool proxy_ssl = has_proxy_ssl(lines);
+
 	for (size_t i = 0; i < lines->count; i++) {
 		struct old_line *line = lines->list[i];
 
 		if (line->fate == OLD_OPEN && line->block)
 			finish_block(n, line);
+		else if ((line->fate == OLD_CARRIED || line->fate == OLD_LOST) && line->block &&
+			 strcmp(line->words[0], "server") != 0)
+			finish_map(n, line);
 		else if (line->fate == OLD_OPEN && strcmp(line->words[0], "log_format") == 0)
 			old_set(n->arena, line, OLD_DIFFERENT,
 				"weir's own format; log = ... format=\"{client} {server}\" makes another");
+		else if (line->fate == OLD_OPEN && !proxy_ssl && strncmp(line->words[0], "proxy_ssl", 9) == 0)
+			old_set(n->arena, line, OLD_NO_EFFECT, "proxy_ssl is not on");
+		else if (line->fate == OLD_OPEN && is_inherited(n, line))
+			old_set(n->arena, line, OLD_NO_EFFECT, "no server block that is converted uses it");
+	}
+}
+
+/* The resolver of stream comes first, then those of blocks. */
+static void take_resolvers(struct nginx *n, const struct old_lines *lines)
+{
+	for (size_t i = 0; i < lines->count; i++) {
+		const struct old_line *block = lines->list[i];
+
+		for (size_t k = 0; k < block->inside.count; k++)
+			if (strcmp(block->inside.list[k]->words[0], "resolver") == 0)
+				nginx_resolver(n, block->inside.list[k]);
 	}
 }
 
 static void convert_stream(struct nginx *n, const struct old_lines *lines)
 {
-	n->stream = lines;
+	nginx_index(n, lines);
 	for (size_t i = 0; i < lines->count; i++)
 		if (!lines->list[i]->block)
 			take_line(n, lines->list[i]);
+	take_resolvers(n, lines);
 	for (size_t i = 0; i < lines->count; i++)
 		if (lines->list[i]->block && strcmp(lines->list[i]->words[0], "server") == 0)
 			nginx_server(n, lines->list[i]);
@@ -269,12 +333,17 @@ static void convert_stream(struct nginx *n, const struct old_lines *lines)
 
 static bool is_http(const struct old_lines *lines)
 {
-	static const char *const words[] = {"location", "root", "fastcgi_pass", "index", "return", "rewrite"};
+	static const char *const words[] = {"location", "root", "fastcgi_pass", "index", "rewrite"};
 
-	for (size_t i = 0; i < lines->count; i++)
+	for (size_t i = 0; i < lines->count; i++) {
+		/* That of stream has a text. */
+		if (strcmp(lines->list[i]->words[0], "return") == 0 &&
+		    is_digit(old_word(lines->list[i], 1)[0]))
+			return true;
 		for (size_t w = 0; w < ARRAY_LEN(words); w++)
 			if (strcmp(lines->list[i]->words[0], words[w]) == 0)
 				return true;
+	}
 	return false;
 }
 
@@ -302,6 +371,9 @@ static void add_notes(struct nginx *n, bool has_main)
 	work_note(n->work,
 		  "nginx closes both directions when one side has finished, unless proxy_half_close is on: "
 		  "weir keeps the other one open, for timeout-half-closed");
+	work_note(n->work,
+		  "nginx sends FIN when the other side resets or cannot be reached, at a timeout and to a "
+		  "client that is denied: weir resets the connection");
 	if (has_main && nginx_find(&n->work->reading->lines, NULL, "worker_processes") == NULL)
 		work_note(n->work,
 			  "nginx has one worker unless worker_processes says more: weir has one per CPU");

@@ -1,93 +1,133 @@
 /* SPDX-License-Identifier: MIT
  *
- * nginx_map.c - proxy_pass with the variable of a map or geo becomes use-backend lines.
+ * nginx_map.c - reads a map or geo.
  *
  * nginx takes the most specific entry: the exact name, then the longest *.NAME, then the first regular
- * expression. weir takes the first line that fits, so the lines are written in that order. Main thread.
+ * expression. weir takes the first line that fits, so the entries are put in that order. Main thread.
  */
+#include "nginx_map.h"
+
+#include <ctype.h>
+#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "nginx.h"
+#include "pattern.h"
 #include "weir/base/check.h"
 #include "weir/base/digit.h"
-#include "weir/config/reader.h"
+#include "weir/base/text.h"
 
-enum subject { BY_SNI, BY_PROTOCOL, BY_ALPN, BY_SOURCE, BY_PORT, BY_OTHER };
+#define PATTERN_MAX 64 /* bytes of one for versions of TLS */
 
-/* How early an entry must be tried. */
-enum rank { RANK_EXACT, RANK_WILD, RANK_PATTERN };
-
-struct map_entry {
-	struct old_line *line;
-	const char *key; /* in our words */
-	const char *target;
-	enum rank rank;
-	size_t len;
-};
-
-struct map {
-	struct nginx *n;
-	struct ini_section *s;
-	struct old_line *block;
-	const struct nginx_sides *sides;
-	enum subject subject;
-	bool hostnames;
-	struct map_entry *entries;
-	size_t count;
-	const char *otherwise; /* of "default" */
-	struct old_line *otherwise_line;
-	bool tls_differs;
-};
-
-static enum subject subject_of(const struct old_line *block)
+const char *nginx_subject_word(enum nginx_subject subject)
 {
-	const char *source = block->count > 2 ? block->words[1] : "$remote_addr";
+	static const char *const words[] = {"sni", "proto", "alpn", "src", "dst-port", ""};
 
-	if (strcmp(source, "$ssl_preread_server_name") == 0)
-		return BY_SNI;
-	if (strcmp(source, "$ssl_preread_protocol") == 0)
-		return BY_PROTOCOL;
-	if (strcmp(source, "$ssl_preread_alpn_protocols") == 0)
-		return BY_ALPN;
-	if (strcmp(source, "$remote_addr") == 0 || strcmp(source, "$binary_remote_addr") == 0)
-		return BY_SOURCE;
-	return strcmp(source, "$server_port") == 0 ? BY_PORT : BY_OTHER;
+	return words[subject];
 }
 
-static struct old_line *find_map(const struct nginx *n, const char *variable)
+enum nginx_subject nginx_subject_of(const char *variable)
+{
+	static const struct {
+		const char *name;
+		enum nginx_subject subject;
+	} all[] = {
+		{"$ssl_preread_server_name", BY_SNI},
+		{"$ssl_preread_protocol", BY_PROTOCOL},
+		{"$ssl_preread_alpn_protocols", BY_ALPN},
+		{"$remote_addr", BY_SOURCE},
+		{"$binary_remote_addr", BY_SOURCE},
+		{"$proxy_protocol_addr", BY_SOURCE},
+		{"$server_port", BY_PORT},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(all); i++)
+		if (strcmp(variable, all[i].name) == 0)
+			return all[i].subject;
+	return BY_OTHER;
+}
+
+static bool makes_variable(const struct old_line *line)
+{
+	return line->block &&
+	       (strcmp(line->words[0], "map") == 0 || strcmp(line->words[0], "geo") == 0);
+}
+
+struct old_line *nginx_map_find(const struct nginx *n, const char *name)
 {
 	for (size_t i = 0; i < n->stream->count; i++) {
 		struct old_line *line = n->stream->list[i];
 
-		if (line->block &&
-		    (strcmp(line->words[0], "map") == 0 || strcmp(line->words[0], "geo") == 0) &&
-		    strcmp(line->words[line->count - 1], variable) == 0)
+		if (makes_variable(line) && line->words[line->count - 1][0] == '$' &&
+		    strcmp(line->words[line->count - 1] + 1, name) == 0)
 			return line;
 	}
 	return NULL;
 }
 
-static void add_entry(struct map *m, struct old_line *line, const char *key, enum rank rank)
+const char *nginx_map_source(const struct old_line *block)
 {
-	m->entries = arena_grow(m->n->arena, m->entries, m->count, sizeof(*m->entries));
-	m->entries[m->count++] = (struct map_entry){line, key, old_word(line, 1), rank, strlen(key)};
+	return block->count > 2 ? block->words[1] : "$remote_addr";
 }
 
-static void take_name(struct map *m, struct old_line *line, const char *key)
+/* ---- entries ---- */
+
+static void add_entry(struct nginx_map *m, struct old_line *line, const char *key, enum nginx_rank rank)
+{
+	m->entries = arena_grow(m->n->arena, m->entries, m->count, sizeof(*m->entries));
+	m->entries[m->count++] = (struct nginx_entry){line, key, old_word(line, 1), rank, strlen(key)};
+}
+
+/* The variable has the name as the client wrote it, and "~" regards case. nginx makes the name of a client
+ * small before it looks for a server block. */
+static void note_case(struct nginx_map *m, struct old_line *line, const char *names)
+{
+	bool has_small = false, has_capital = false;
+
+	for (const char *c = names; *c != '\0'; c++) {
+		has_small = has_small || islower((unsigned char)*c);
+		has_capital = has_capital || isupper((unsigned char)*c);
+	}
+	if (has_capital)
+		old_set(m->n->arena, line, OLD_DIFFERENT,
+			"nginx's '~' regards case, and clients write small letters: weir takes both");
+	else if (has_small && strcmp(names, "any") != 0)
+		work_note(m->n->work,
+			  "a '~' in a map of nginx's regards case: a client that writes a name with capital "
+			  "letters does not get what its pattern says; in weir it does");
+}
+
+static void take_pattern(struct nginx_map *m, struct old_line *line, const char *text)
+{
+	const bool any_case = text[0] == '*';
+	const char *differs = NULL;
+	const char *names = pattern_names(m->n->arena, "nginx", text + any_case, &differs);
+
+	if (names == NULL) {
+		old_set(m->n->arena, line, OLD_LOST, "a regular expression: write the names, or *.NAME");
+		return;
+	}
+	if (names[0] == '\0') {
+		old_set(m->n->arena, line, OLD_NO_EFFECT,
+			"no name fits it, and nginx tries no pattern where a client gives none");
+		return;
+	}
+	add_entry(m, line, names, RANK_PATTERN);
+	if (differs != NULL)
+		old_set(m->n->arena, line, OLD_DIFFERENT, "%s", differs);
+	if (!any_case && m->block != NULL)
+		note_case(m, line, names);
+}
+
+static void take_name(struct nginx_map *m, struct old_line *line, const char *key)
 {
 	struct arena *a = m->n->arena;
 
 	if (key[0] == '\0') {
 		add_entry(m, line, "none", RANK_EXACT);
 	} else if (key[0] == '~') {
-		const char *name = work_name_of_pattern(a, key + 1 + (key[1] == '*'));
-
-		if (name == NULL)
-			old_set(a, line, OLD_LOST, "a regular expression: write the names, or *.NAME");
-		else
-			add_entry(m, line, name, RANK_PATTERN);
+		take_pattern(m, line, key + 1);
 	} else if (key[0] == '*' || key[0] == '.') {
 		add_entry(m, line, key, RANK_WILD);
 		if (!m->hostnames)
@@ -95,230 +135,334 @@ static void take_name(struct map *m, struct old_line *line, const char *key)
 				"without 'hostnames', nginx takes this for the name itself; weir for those "
 				"below it");
 	} else if (key[strlen(key) - 1] == '*') {
-		old_set(a, line, OLD_LOST, "weir's names may end in any way, not begin: write them out");
+		old_set(a, line, OLD_LOST,
+			"weir's names may begin in any way (*.NAME), not end: write them out");
 	} else {
 		add_entry(m, line, key[0] == '\\' ? key + 1 : key, RANK_EXACT);
 	}
 }
 
-static void take_protocol(struct map *m, struct old_line *line, const char *key)
+/* Does the pattern fit the text? False also for one that POSIX may take for another. */
+static bool fits(const char *key, const char *text)
+{
+	const bool any_case = key[1] == '*';
+	const char *pattern = key + 1 + any_case;
+	bool found;
+	regex_t r;
+
+	if (strlen(key) > PATTERN_MAX || strchr(pattern, '{') != NULL)
+		return false;
+	for (const char *c = strchr(pattern, '\\'); c != NULL; c = strchr(c + 1, '\\'))
+		if (c[1] != '.')
+			return false;
+	if (regcomp(&r, pattern, REG_EXTENDED | REG_NOSUB | (any_case ? REG_ICASE : 0)) != 0)
+		return false;
+	found = regexec(&r, text, 0, NULL, 0) == 0;
+	regfree(&r);
+	return found;
+}
+
+/* Is the key for a version of TLS that clients of today have? */
+static bool is_of_today(const char *key)
+{
+	if (key[0] == '~')
+		return fits(key, "TLSv1.2") || fits(key, "TLSv1.3");
+	return strcasecmp(key, "TLSv1.2") == 0 || strcasecmp(key, "TLSv1.3") == 0;
+}
+
+/* The value that clients of today get, "" if that is the default. */
+static const char *value_of_today(const struct nginx_map *m)
 {
 	const struct old_line *otherwise = nginx_find(&m->block->inside, NULL, "default");
 
+	for (size_t i = 0; i < m->block->inside.count; i++)
+		if (is_of_today(m->block->inside.list[i]->words[0]))
+			return old_word(m->block->inside.list[i], 1);
+	return otherwise != NULL ? old_word(otherwise, 1) : "";
+}
+
+static void take_protocol(struct nginx_map *m, struct old_line *line, const char *key)
+{
+	const struct old_line *otherwise = nginx_find(&m->block->inside, NULL, "default");
+
+	if (key[0] != '\0' && !is_of_today(key)) {
+		if (strcmp(value_of_today(m), old_word(line, 1)) != 0)
+			old_set(m->n->arena, line, OLD_LOST,
+				"weir does not tell versions of TLS apart, and this is not 1.2 or 1.3");
+		else
+			old_set(m->n->arena, line, OLD_CARRIED, NULL);
+		return;
+	}
 	for (size_t i = 0; i < m->count && key[0] != '\0'; i++) {
 		if (strcmp(m->entries[i].key, "tls") != 0 ||
-		    strcmp(m->entries[i].target, old_word(line, 1)) == 0)
+		    strcmp(m->entries[i].value, old_word(line, 1)) == 0)
 			continue;
 		old_set(m->n->arena, line, OLD_LOST, "weir does not tell versions of TLS apart");
 		return;
 	}
 	add_entry(m, line, key[0] == '\0' ? "http,ssh,other" : "tls", RANK_EXACT);
+	if (key[0] == '~' && fits(key, "TLSv1") && fits(key, "TLSv1.1") && fits(key, "TLSv1.2") &&
+	    fits(key, "TLSv1.3"))
+		return;
 	if (key[0] != '\0' && (otherwise == NULL || strcmp(old_word(otherwise, 1), old_word(line, 1)) != 0))
 		old_set(m->n->arena, line, OLD_DIFFERENT, "weir does not tell versions of TLS apart");
 }
 
-static void take_alpn(struct map *m, struct old_line *line, const char *key)
+/* "~\bh2\b"; a dot, as in http/1.1, is usually not escaped. Other keys are compared with the whole list. */
+static void take_alpn(struct nginx_map *m, struct old_line *line, const char *key)
 {
 	const char *text = key[0] == '~' ? key + 1 + (key[1] == '*') : key;
-	size_t len;
+	char *out = arena_strndup(m->n->arena, text, strlen(text));
+	const bool begins = strncmp(text, "\\b", 2) == 0;
+	size_t len = 0;
 
-	while (strncmp(text, "\\b", 2) == 0)
-		text += 2;
-	len = strcspn(text, "\\,");
-	if (len == 0 || strpbrk(text, "^$.*+?()[]{}|") != NULL)
+	while (strncmp(text, "\\b", 2) == 0 || *text == '^')
+		text += *text == '^' ? 1 : 2;
+	for (; *text != '\0' && *text != ',' && *text != '$' && strncmp(text, "\\b", 2) != 0; text++)
+		if (*text != '\\')
+			out[len++] = *text;
+	out[len] = '\0';
+	if (len == 0 || strpbrk(out, "^$*+?()[]{}|") != NULL ||
+	    (*text != '\0' && strcmp(text, "$") != 0 && strcmp(text, "\\b") != 0)) {
 		old_set(m->n->arena, line, OLD_LOST, "write alpn=PROTOCOL for each");
-	else
-		add_entry(m, line, arena_strndup(m->n->arena, text, len), RANK_PATTERN);
-}
-
-/* Longer prefixes first: their length counts as the rank's. */
-static void take_network(struct map *m, struct old_line *line, const char *key)
-{
-	const char *slash = strchr(key, '/');
-
-	if (!is_digit(key[0]) && strchr(key, ':') == NULL) {
-		old_set(m->n->arena, line, OLD_LOST, "not a network");
 		return;
 	}
-	add_entry(m, line, key, RANK_WILD);
-	m->entries[m->count - 1].len = slash != NULL ? (size_t)strtoul(slash + 1, NULL, 10) : 128;
+	add_entry(m, line, out, RANK_PATTERN);
+	if (!begins || strcmp(text, "\\b") != 0)
+		old_set(m->n->arena, line, OLD_DIFFERENT,
+			"nginx compares this with all that a client offers: weir takes a client that offers "
+			"'%s', whatever else it offers",
+			out);
 }
 
-static void take_line(struct map *m, struct old_line *line)
+/* Longer prefixes first: their length counts as the rank's. Ranges, and the patterns of a map, are tried in
+ * the order of the file. */
+static void take_network(struct nginx_map *m, struct old_line *line, const char *key)
+{
+	struct arena *a = m->n->arena;
+	const bool pattern = key[0] == '~';
+	const char *slash = strchr(key, '/'), *list = NULL;
+
+	if (pattern)
+		list = nginx_address_pattern(a, key + 1 + (key[1] == '*'));
+	else if (is_digit(key[0]) && strchr(key, '-') != NULL)
+		list = nginx_range(a, key);
+	else if (is_digit(key[0]) || strchr(key, ':') != NULL)
+		list = nginx_network(a, key);
+	if (list == NULL) {
+		old_set(a, line, OLD_LOST, "not a network");
+		return;
+	}
+	add_entry(m, line, list, pattern ? RANK_PATTERN : RANK_WILD);
+	if (slash != NULL && !pattern && strcmp(m->block->words[0], "map") == 0)
+		old_set(a, line, OLD_DIFFERENT, "nginx's map compares this as a text, weir as a network");
+	m->entries[m->count - 1].len = slash != NULL && !pattern ? (size_t)strtoul(slash + 1, NULL, 10) : 128;
+}
+
+bool nginx_map_is_parameter(const struct old_line *line)
+{
+	static const char *const words[] = {"hostnames", "volatile", "include", "ranges"};
+
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (strcmp(line->words[0], words[i]) == 0)
+			return true;
+	return false;
+}
+
+static void take_key(struct nginx_map *m, struct old_line *line, const char *key)
+{
+	if (m->subject == BY_SNI)
+		take_name(m, line, key);
+	else if (m->subject == BY_PROTOCOL)
+		take_protocol(m, line, key);
+	else if (m->subject == BY_ALPN)
+		take_alpn(m, line, key);
+	else if (m->subject == BY_SOURCE)
+		take_network(m, line, key);
+	else
+		add_entry(m, line, key, RANK_EXACT);
+}
+
+/* ---- texts around a variable ---- */
+
+/* Nobody is behind a pattern that takes all, but who has an entry without one. */
+static void end_map(struct nginx_map *m, struct old_line *line, const char *value)
+{
+	m->ended = true;
+	m->otherwise = value;
+	m->otherwise_line = line;
+}
+
+/* A byte that a pattern has at `*at`, which stands for itself once; '\0' = there is none. */
+static char take_literal(const char **at)
+{
+	const char *c = *at;
+	const bool escaped = c[0] == '\\' && ispunct((unsigned char)c[1]);
+
+	c += escaped;
+	if (*c == '\0' || (!escaped && strchr("\\.[]()*+?{}|^$", *c) != NULL) ||
+	    (c[1] != '\0' && strchr("*+?{", c[1]) != NULL))
+		return '\0';
+	*at = c + 1;
+	return *c;
+}
+
+/* A pattern over a text and the variable behind it: what is left of it is for the variable. If nobody knows
+ * whom it takes, those who might be its clients are refused. */
+static void take_text_pattern(struct nginx_map *m, struct old_line *line, const char *before,
+			      const char *after)
+{
+	const char *at = line->words[0] + 1;
+	const bool any_case = *at == '*';
+	bool known = at[any_case] == '^' && strchr(at, '|') == NULL;
+
+	at += any_case + known;
+	for (; known && *before != '\0' && *at != '\0'; before++) {
+		const char byte = take_literal(&at);
+
+		known = byte != '\0';
+		if (known && (any_case ? tolower((unsigned char)byte) != tolower((unsigned char)*before)
+				       : byte != *before))
+			return;
+	}
+	if (known && *at == '\0')
+		end_map(m, line, line->words[1]);
+	else if (known && *after == '\0')
+		take_key(m, line, arena_printf(m->n->arena, "~%s^%s", any_case ? "*" : "", at));
+	else {
+		old_set(m->n->arena, line, OLD_LOST,
+			"a regular expression over several variables: its clients, and those of the "
+			"entries that nginx tries after it, are refused");
+		end_map(m, NULL, "");
+	}
+}
+
+/* `before` and `after` are around the variable of the subject in the source of the map. */
+static void take_line(struct nginx_map *m, struct old_line *line, const char *before, const char *after)
 {
 	const char *key = line->words[0];
+	const size_t len = strlen(key), begin = strlen(before), end = strlen(after);
 
-	if (strcmp(key, "hostnames") == 0 || strcmp(key, "volatile") == 0 || strcmp(key, "include") == 0 ||
-	    strcmp(key, "ranges") == 0) {
+	if (nginx_map_is_parameter(line)) {
 		old_set(m->n->arena, line, OLD_CARRIED, NULL);
-		return;
-	}
-	if (line->count != 2) {
+	} else if (line->count != 2) {
 		old_set(m->n->arena, line, OLD_LOST, "an entry has a value");
+	} else if (strcmp(key, "default") == 0) {
+		if (!m->ended) {
+			m->otherwise = line->words[1];
+			m->otherwise_line = line;
+		}
+	} else if (begin + end == 0) {
+		take_key(m, line, key);
+	} else if (key[0] == '~') {
+		if (!m->ended)
+			take_text_pattern(m, line, before, after);
+	} else if (len >= begin + end && strncmp(key, before, begin) == 0 &&
+		   strcmp(key + len - end, after) == 0) {
+		take_key(m, line, arena_strndup(m->n->arena, key + begin, len - begin - end));
+	}
+}
+
+/* What is not TLS has no name either, and gets the entry of "". In weir it goes to default-backend: that
+ * becomes the entry of "", and the default is for every hello with a name. */
+static void settle_nameless(struct nginx_map *m)
+{
+	for (size_t i = 0; i < m->count && m->subject == BY_SNI; i++) {
+		const struct nginx_entry e = m->entries[i];
+		struct old_line *line = m->otherwise_line != NULL ? m->otherwise_line : e.line;
+		const char *otherwise = m->otherwise != NULL ? m->otherwise : "";
+
+		if (strcmp(e.key, "none") != 0)
+			continue;
+		if (strcmp(e.value, otherwise) == 0)
+			return;
+		m->entries[i] = (struct nginx_entry){line, "any", otherwise, RANK_REST, e.len};
+		m->otherwise = e.value;
+		m->otherwise_line = e.line;
 		return;
 	}
-	if (strcmp(key, "default") == 0) {
-		m->otherwise = line->words[1];
-		m->otherwise_line = line;
-	} else if (m->subject == BY_SNI) {
-		take_name(m, line, key);
-	} else if (m->subject == BY_PROTOCOL) {
-		take_protocol(m, line, key);
-	} else if (m->subject == BY_ALPN) {
-		take_alpn(m, line, key);
-	} else if (m->subject == BY_SOURCE) {
-		take_network(m, line, key);
-	} else {
-		add_entry(m, line, key, RANK_EXACT);
-	}
 }
 
-static bool comes_before(const struct map_entry *a, const struct map_entry *b)
+static int compare(const void *one, const void *other)
 {
+	const struct nginx_entry *a = one, *b = other;
+
 	if (a->rank != b->rank)
-		return a->rank < b->rank;
-	return a->rank == RANK_WILD && a->len > b->len;
+		return a->rank < b->rank ? -1 : 1;
+	if (a->rank == RANK_WILD && a->len != b->len)
+		return a->len > b->len ? -1 : 1;
+	return (a->place > b->place) - (a->place < b->place);
 }
 
-static void put_in_order(struct map *m)
+void nginx_map_sort(struct nginx_map *m)
 {
-	for (size_t i = 1; i < m->count; i++) {
-		const struct map_entry e = m->entries[i];
-		size_t at = i;
+	struct index values = {.count = 0}; /* the last entry so far with each value */
 
-		while (at > 0 && comes_before(&e, &m->entries[at - 1])) {
-			m->entries[at] = m->entries[at - 1];
-			at--;
-		}
-		m->entries[at] = e;
+	for (size_t i = 0; i < m->count; i++)
+		m->entries[i].place = i;
+	if (m->count > 0)
+		qsort(m->entries, m->count, sizeof(*m->entries), compare);
+	for (size_t i = 0; i < m->count; i++) {
+		struct nginx_entry *e = &m->entries[i], *before = index_find(&values, e->value);
+
+		e->place = i;
+		e->same = NULL;
+		if (before != NULL)
+			before->same = e;
+		index_put(m->n->arena, &values, e->value, e);
 	}
 }
 
-/* May `b` be on the line of `a`: would no line in between change who gets it? Exact names cannot overlap. */
-static bool may_join(const struct map *m, size_t a, size_t b)
+void nginx_map_read(struct nginx *n, struct old_line *block, enum nginx_subject subject, const char *before,
+		    const char *after, struct nginx_map *m)
 {
-	if (strcmp(m->entries[a].target, m->entries[b].target) != 0)
-		return false;
-	if (strcmp(m->entries[a].key, "none") == 0 || strcmp(m->entries[b].key, "none") == 0)
-		return false;
-	if (m->entries[a].rank == RANK_EXACT && m->entries[b].rank == RANK_EXACT)
-		return true;
-	for (size_t i = a; i < b; i++)
-		if (strcmp(m->entries[i].target, m->entries[b].target) != 0)
-			return false;
-	return true;
+	*m = (struct nginx_map){.n = n, .block = block, .subject = subject};
+	m->hostnames = nginx_find(&block->inside, NULL, "hostnames") != NULL;
+	for (size_t i = 0; i < block->inside.count; i++)
+		take_line(m, block->inside.list[i], before, after);
+	settle_nameless(m);
+	nginx_map_sort(m);
 }
 
-static const char *const words[] = {"sni", "proto", "alpn", "src", "dst-port", ""};
-
-/* Joins the keys of entry `i` and of those that can be on the same line. */
-static const char *join_keys(struct map *m, size_t i, const char *between)
+void nginx_map_add_name(struct nginx_map *m, struct old_line *line, const char *name, const char *value)
 {
-	const char *list = m->entries[i].key;
+	const size_t from = m->count;
+
+	take_name(m, line, name);
+	for (size_t i = from; i < m->count; i++)
+		m->entries[i].value = value;
+}
+
+/* ---- lines of several entries ---- */
+
+/* Other entries with the value may be on the line if no line in between changes who gets them. Exact names
+ * cannot overlap. */
+const char *nginx_map_join(struct nginx_map *m, size_t i)
+{
+	const struct nginx_entry *e = &m->entries[i];
+	const bool is_exact = e->rank == RANK_EXACT;
+	const char *list = e->key;
+	size_t next = i + 1;
 	struct text text;
 
 	text_init(&text);
 	text_printf(&text, "%s", list);
-	for (size_t k = i + 1; k < m->count; k++) {
-		struct map_entry *other = &m->entries[k];
+	for (struct nginx_entry *other = e->same; other != NULL && strcmp(list, "none") != 0;
+	     other = other->same) {
+		const bool follows = other->place == next;
 
-		if (other->key[0] == '\0' || !may_join(m, i, k))
+		next += follows;
+		if (!follows && !(is_exact && other->rank == RANK_EXACT))
+			break;
+		if (other->key[0] == '\0' || strcmp(other->key, "none") == 0 || other->rank == RANK_REST)
 			continue;
 		if (strcmp(list, other->key) != 0)
-			text_printf(&text, "%s%s", between, other->key);
+			text_printf(&text, ",%s", other->key);
 		old_set(m->n->arena, other->line, OLD_CARRIED, NULL);
 		other->key = "";
+		other->joined = e;
 	}
 	list = text.failed ? list : arena_strndup(m->n->arena, text.bytes, text.len);
 	text_free(&text);
 	return list;
-}
-
-/* The line for entry `i`: with a list in a file if it is long. */
-static void add_line(struct map *m, size_t i)
-{
-	struct map_entry *e = &m->entries[i];
-	const char *name = nginx_backend(m->n, e->line, e->target, m->sides), *list;
-	const char *word = words[m->subject];
-	struct ini_line *line;
-
-	if (name == NULL)
-		return;
-	list = join_keys(m, i, ",");
-	if (strlen(list) >= READER_LINE_MAX / 4) {
-		if (!m->n->work->wish->with_files || (m->subject != BY_SNI && m->subject != BY_SOURCE)) {
-			old_set(m->n->arena, e->line, OLD_LOST,
-				"a list that is too long for a line: convert with -o DIR, or write %s=@FILE, "
-				"with "
-				"one entry per line",
-				word);
-			return;
-		}
-		list = work_file(m->n->work, arena_printf(m->n->arena, "lists/%s.%s", name, word),
-				 work_lines(m->n->arena, list));
-		list = arena_printf(m->n->arena, "@%s", list);
-	}
-	line = ini_add(m->n->ini, m->s, e->line, arena_printf(m->n->arena, "use-backend %s", name), "%s=%s",
-		       word, list);
-	if (list[0] == '@')
-		line->stand_in = work_without_files(m->n->arena, line->value);
-}
-
-static void add_default(struct map *m)
-{
-	const char *name;
-
-	if (m->otherwise == NULL || m->otherwise[0] == '\0') {
-		if (m->otherwise_line != NULL)
-			old_set(m->n->arena, m->otherwise_line, OLD_CARRIED, NULL);
-		return;
-	}
-	name = nginx_backend(m->n, m->otherwise_line, m->otherwise, m->sides);
-	if (name != NULL)
-		ini_add(m->n->ini, m->s, m->otherwise_line, "default-backend", "%s", name);
-}
-
-static void add_sniff(struct map *m, const char *timeout)
-{
-	if (m->subject == BY_SNI || m->subject == BY_ALPN)
-		ini_add(m->n->ini, m->s, nginx_find(m->n->stream, NULL, "ssl_preread"), "sniff",
-			"tls timeout=%s", timeout);
-	else if (m->subject == BY_PROTOCOL)
-		ini_add(m->n->ini, m->s, NULL, "sniff", "auto timeout=%s", timeout);
-}
-
-bool nginx_routes(struct nginx *n, struct ini_section *s, struct old_line *pass, const char *timeout,
-		  const struct nginx_sides *sides)
-{
-	struct map m = {.n = n, .s = s, .sides = sides, .block = find_map(n, old_word(pass, 1))};
-
-	if (m.block == NULL) {
-		old_set(n->arena, pass, OLD_LOST, "no map or geo here makes '%s'", old_word(pass, 1));
-		return false;
-	}
-	m.subject = subject_of(m.block);
-	if (m.subject == BY_OTHER) {
-		old_set(n->arena, m.block, OLD_LOST,
-			"weir chooses by SNI, ALPN, protocol, network and port, not by '%s'",
-			m.block->words[1]);
-		old_set(n->arena, pass, OLD_LOST, "its map is lost");
-		return false;
-	}
-	old_set(n->arena, m.block, OLD_CARRIED, NULL);
-	old_set(n->arena, pass, OLD_CARRIED, NULL);
-	m.hostnames = nginx_find(&m.block->inside, NULL, "hostnames") != NULL;
-	for (size_t i = 0; i < m.block->inside.count; i++)
-		take_line(&m, m.block->inside.list[i]);
-	if (m.count > WORK_MAP_MAX) {
-		old_set(n->arena, pass, OLD_LOST,
-			"a map of more than %d entries: write a list per backend, @FILE", WORK_MAP_MAX);
-		return false;
-	}
-	put_in_order(&m);
-	add_sniff(&m, timeout);
-	for (size_t i = 0; i < m.count; i++)
-		if (m.entries[i].key[0] != '\0')
-			add_line(&m, i);
-	add_default(&m);
-	return true;
 }

@@ -8,6 +8,7 @@
 #include <glob.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "weir/base/check.h"
 #include "weir/convert/old_line.h"
@@ -93,6 +94,10 @@ static bool add_word(struct nginx_file *f, const char *text, size_t len)
 {
 	if (f->count == OLD_WORDS_MAX)
 		return fail(f, f->line, "too many words in one directive") != STOP_FAILED;
+	/* nginx_route.c marks texts with these. */
+	if (memchr(text, '\1', len) != NULL || memchr(text, '\2', len) != NULL ||
+	    memchr(text, '\3', len) != NULL)
+		return fail(f, f->line, "a control character in a word") != STOP_FAILED;
 	f->words = arena_grow(f->r->arena, f->words, f->count, sizeof(*f->words));
 	f->words[f->count++] = arena_strndup(f->r->arena, text, len);
 	return true;
@@ -226,6 +231,24 @@ static bool read_file(struct old_reading *r, const struct nginx_file *from, cons
 	return f.at != NULL && read_block(&f, to, 0, false);
 }
 
+static bool is_missing(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) != 0 && errno == ENOENT;
+}
+
+/* A file that is not on this machine: the configuration may be from another one. nginx's packages have
+ * folders of files that only load modules. */
+static void miss(struct nginx_file *f, struct old_line *line, const char *path)
+{
+	if (strstr(path, "/modules") != NULL && strstr(path, "mod-") != NULL)
+		old_set(f->r->arena, line, OLD_NO_EFFECT, "it is not here; by its name, it loads a module");
+	else
+		old_set(f->r->arena, line, OLD_LOST,
+			"'%s' is not here: convert where it is, or name its folder with --prefix", path);
+}
+
 static bool include(struct nginx_file *f, struct old_line *line, struct old_lines *to)
 {
 	const char *name = old_word(line, 1), *path = name;
@@ -239,6 +262,10 @@ static bool include(struct nginx_file *f, struct old_line *line, struct old_line
 	if (name[0] != '/')
 		path = arena_printf(f->r->arena, "%s/%s", f->r->prefix, name);
 	old_set(f->r->arena, line, OLD_CARRIED, NULL);
+	if (strpbrk(path, "*?[") == NULL && is_missing(path)) {
+		miss(f, line, path);
+		return true;
+	}
 	if (strpbrk(path, "*?[") == NULL)
 		return read_file(f->r, f, path, to, f->depth + 1);
 	if (glob(path, 0, NULL, &found) == 0) {

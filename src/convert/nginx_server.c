@@ -4,231 +4,14 @@
  *
  * Main thread.
  */
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "nginx.h"
+#include "nginx_server.h"
+#include "nginx_variable.h"
 #include "weir/base/check.h"
 #include "weir/base/digit.h"
 #include "weir/config/options.h"
-
-/* One server block. */
-struct serving {
-	struct nginx *n;
-	struct old_line *block;
-	struct ini_section *s;
-	bool proxy; /* clients send a PROXY header */
-	size_t binds;
-};
-
-static struct old_line *find(const struct serving *v, const char *name)
-{
-	return nginx_find(&v->block->inside, v->n->stream, name);
-}
-
-static bool is_on(const struct old_line *line)
-{
-	return line != NULL && strcmp(old_word(line, 1), "on") == 0;
-}
-
-/* The duration of a directive, or `otherwise`, which is nginx's default. */
-static const char *time_of(const struct serving *v, const char *name, const char *otherwise)
-{
-	const struct old_line *line = find(v, name);
-	const char *time = line != NULL ? nginx_duration(v->n->arena, old_word(line, 1)) : NULL;
-
-	return time != NULL ? time : otherwise;
-}
-
-/* ---- listen ---- */
-
-static bool has_word(const struct old_line *line, const char *word)
-{
-	for (size_t i = 2; i < line->count; i++)
-		if (strcmp(line->words[i], word) == 0)
-			return true;
-	return false;
-}
-
-static const char *bind_address(struct arena *a, const struct old_line *line)
-{
-	const char *text = old_word(line, 1);
-
-	if (strncmp(text, "unix:", 5) == 0)
-		return text;
-	if (text[0] == '[')
-		return has_word(line, "ipv6only=off") ? text : arena_printf(a, "%s v6only", text);
-	if (strchr(text, ':') == NULL && is_digit(text[0]) && strchr(text, '.') == NULL)
-		return arena_printf(a, "0.0.0.0:%s", text);
-	return strncmp(text, "*:", 2) == 0 ? arena_printf(a, "0.0.0.0%s", text + 1) : text;
-}
-
-static void add_keepalive(struct serving *v, struct old_line *line, const char *value)
-{
-	unsigned idle = 0, interval = 0, count = 0;
-	const char *text = "on";
-
-	if (strcmp(value, "off") == 0 || ini_find(v->s, "client-keepalive") != NULL)
-		return;
-	if (strcmp(value, "on") != 0) {
-		char *rest;
-
-		idle = (unsigned)strtoul(value, &rest, 10);
-		rest += strspn(rest, "ms");
-		interval = *rest == ':' ? (unsigned)strtoul(rest + 1, &rest, 10) : 0;
-		rest += strspn(rest, "ms");
-		count = *rest == ':' ? (unsigned)strtoul(rest + 1, NULL, 10) : 0;
-		if (idle == 0 || strpbrk(value, "mh") != NULL) {
-			old_set(v->n->arena, line, OLD_LOST,
-				"write client-keepalive = 60s interval=10s count=3");
-			return;
-		}
-		text = arena_printf(v->n->arena, "%us", idle);
-		if (interval > 0)
-			text = arena_printf(v->n->arena, "%s interval=%us", text, interval);
-		if (count > 0)
-			text = arena_printf(v->n->arena, "%s count=%u", text, count);
-	}
-	ini_add(v->n->ini, v->s, NULL, "client-keepalive", "%s", text)->from = line;
-}
-
-static void add_bind(struct serving *v, struct old_line *line)
-{
-	static const char *const dropped[] = {"reuseport", "bind", "ipv6only=on", "ipv6only=off",
-					      "default_server"};
-	struct arena *a = v->n->arena;
-	const char *text = bind_address(a, line);
-
-	for (size_t i = 2; i < line->count; i++) {
-		const char *word = line->words[i];
-		bool known = false;
-
-		for (size_t d = 0; d < ARRAY_LEN(dropped); d++)
-			known = known || strcmp(word, dropped[d]) == 0;
-		if (strcmp(word, "proxy_protocol") == 0) {
-			text = ini_join(a, text, "accept-proxy");
-			v->proxy = true;
-		} else if (strncmp(word, "backlog=", 8) == 0) {
-			text = ini_join(a, text, word);
-		} else if (strncmp(word, "fastopen=", 9) == 0) {
-			text = ini_join(a, text, "tfo");
-		} else if (strncmp(word, "so_keepalive=", 13) == 0) {
-			add_keepalive(v, line, word + 13);
-		} else if (!known && strncmp(word, "rcvbuf=", 7) != 0 && strncmp(word, "sndbuf=", 7) != 0 &&
-			   !work_word_by_table(v->n->work, line, word)) {
-			old_set(a, line, OLD_LOST, "'%s' of listen", word);
-		}
-	}
-	ini_add(v->n->ini, v->s, line, "bind", "%s", text);
-	v->binds++;
-}
-
-static void add_binds(struct serving *v)
-{
-	for (size_t i = 0; i < v->block->inside.count; i++) {
-		struct old_line *line = v->block->inside.list[i];
-
-		if (strcmp(line->words[0], "listen") != 0)
-			continue;
-		if (has_word(line, "udp"))
-			old_set(v->n->arena, line, OLD_NOT_OURS, "weir does not forward UDP");
-		else if (has_word(line, "ssl"))
-			old_set(v->n->arena, line, OLD_NOT_OURS,
-				"weir does not terminate TLS, it passes it through");
-		else
-			add_bind(v, line);
-	}
-	ini_join_families(v->n->ini, v->s);
-}
-
-/* ---- who may come ---- */
-
-/* The lines of `allow` and `deny` that hold: those of the block, else those of stream. */
-static const struct old_lines *access_lines(const struct serving *v)
-{
-	if (nginx_find(&v->block->inside, NULL, "allow") != NULL ||
-	    nginx_find(&v->block->inside, NULL, "deny") != NULL)
-		return &v->block->inside;
-	return v->n->stream;
-}
-
-static void add_access(struct serving *v)
-{
-	const struct old_lines *lines = access_lines(v);
-	struct work_list allowed = {.count = 0}, denied = {.count = 0};
-	struct arena *a = v->n->arena;
-	struct old_line *allow_line = NULL, *deny_line = NULL;
-	bool closed = false;
-
-	for (size_t i = 0; i < lines->count; i++) {
-		struct old_line *line = lines->list[i];
-		const char *what = old_word(line, 1);
-		const bool allow = strcmp(line->words[0], "allow") == 0;
-
-		if (!allow && strcmp(line->words[0], "deny") != 0)
-			continue;
-		if (closed || strcmp(what, "unix:") == 0) {
-			old_set(a, line, OLD_NO_EFFECT, "no TCP client gets this far");
-			continue;
-		}
-		old_set(a, line, OLD_CARRIED, NULL);
-		if (strcmp(what, "all") == 0) {
-			closed = true;
-			if (allow)
-				allowed.count = 0;
-			else if (allowed.count == 0)
-				old_set(a, line, OLD_LOST, "it refuses every client");
-		} else if (allow) {
-			work_list_add(a, &allowed, what);
-			allow_line = line;
-		} else {
-			if (allowed.count > 0)
-				old_set(a, line, OLD_DIFFERENT,
-					"deny-from wins over allow-from, wherever it is written");
-			work_list_add(a, &denied, what);
-			deny_line = line;
-		}
-	}
-	work_add_list(v->n->ini, v->s, deny_line, "deny-from", &denied, true);
-	if (closed)
-		work_add_list(v->n->ini, v->s, allow_line, "allow-from", &allowed, true);
-	else if (allowed.count > 0)
-		old_set(a, allow_line, OLD_NO_EFFECT, "nobody is refused after it");
-}
-
-static void add_limits(struct serving *v)
-{
-	struct old_line *limit = find(v, "limit_conn"), *zone = find(v, "limit_conn_zone");
-	struct work_list trusted = {.count = 0};
-
-	if (limit != NULL && zone != NULL && strstr(old_word(zone, 1), "remote_addr") != NULL) {
-		ini_add(v->n->ini, v->s, limit, "maxconn-per-source", "%s", old_word(limit, 2));
-		old_set(v->n->arena, zone, OLD_CARRIED, NULL);
-	} else if (limit != NULL) {
-		old_set(v->n->arena, limit, OLD_LOST,
-			"weir limits per client address (maxconn-per-source) and per frontend (maxconn)");
-	}
-	for (size_t up = 0; up < 2 && trusted.count == 0; up++) {
-		const struct old_lines *lines = up ? v->n->stream : &v->block->inside;
-
-		for (size_t i = 0; i < lines->count; i++) {
-			struct old_line *line = lines->list[i];
-
-			if (strcmp(line->words[0], "set_real_ip_from") != 0 ||
-			    strcmp(old_word(line, 1), "unix:") == 0)
-				continue;
-			work_list_add(v->n->arena, &trusted, old_word(line, 1));
-			old_set(v->n->arena, line, v->proxy ? OLD_CARRIED : OLD_NO_EFFECT,
-				v->proxy ? NULL : "no listen of the block has proxy_protocol");
-		}
-	}
-	if (v->proxy)
-		work_add_list(v->n->ini, v->s, NULL, "trusted", &trusted, true);
-	if (v->proxy)
-		ini_add(v->n->ini, v->s, find(v, "proxy_protocol_timeout"), "timeout-handshake", "%s",
-			time_of(v, "proxy_protocol_timeout", "30s"));
-}
 
 /* ---- the server's side ---- */
 
@@ -238,23 +21,67 @@ static void add_side(struct nginx_sides *sides, const char *key, const char *val
 		sides->list[sides->count++] = (struct nginx_side){key, value, from};
 }
 
+/* The value of source= for proxy_bind. */
+static const char *source_of(struct serving *v, struct old_line *bind)
+{
+	const char *text = old_word(bind, 1);
+
+	old_set(v->n->arena, bind, OLD_CARRIED, NULL);
+	if (text[0] != '$')
+		return text;
+	if (strncmp(text, "$remote_addr", 12) == 0 || strncmp(text, "$binary_remote_addr", 19) == 0 ||
+	    (v->proxy && strncmp(text, "$proxy_protocol_addr", 20) == 0))
+		return "client";
+	old_set(v->n->arena, bind, OLD_LOST, "write source=ADDRESS on the server lines");
+	return NULL;
+}
+
+/* Is there a limit that has a number? */
+static bool has_rate(const struct serving *v, const char *name)
+{
+	const struct old_line *line = serving_find(v, name);
+
+	return line != NULL && is_digit(old_word(line, 1)[0]) && strcmp(old_word(line, 1), "0") != 0;
+}
+
+/* A block may have a resolver of its own. */
+static void add_resolving(struct serving *v, struct nginx_sides *sides)
+{
+	struct old_line *line = serving_find(v, "resolver");
+	const char *family = nginx_resolve_family(line);
+	const char *interval = nginx_resolve_interval(v->n->arena, line);
+
+	if (family != NULL)
+		add_side(sides, "resolve-family", family, line);
+	if (interval != NULL)
+		add_side(sides, "resolve-interval", interval, line);
+}
+
 static void read_sides(struct serving *v, struct nginx_sides *sides)
 {
-	struct old_line *bind = find(v, "proxy_bind"), *tries = find(v, "proxy_next_upstream_tries");
-	struct old_line *next = find(v, "proxy_next_upstream");
+	struct old_line *bind = serving_find(v, "proxy_bind"), *check_line = serving_find(v, "health_check");
+	struct old_line *tries = serving_find(v, "proxy_next_upstream_tries");
+	struct old_line *next = serving_find(v, "proxy_next_upstream");
 
-	*sides = (struct nginx_sides){.count = 0};
-	add_side(sides, "timeout-connect", time_of(v, "proxy_connect_timeout", "60s"),
-		 find(v, "proxy_connect_timeout"));
-	add_side(sides, "timeout-server", time_of(v, "proxy_timeout", "10m"), find(v, "proxy_timeout"));
-	if (is_on(find(v, "proxy_protocol")))
-		add_side(sides, "send-proxy", "v1", find(v, "proxy_protocol"));
-	if (is_on(find(v, "proxy_socket_keepalive")))
-		add_side(sides, "server-keepalive", "on", find(v, "proxy_socket_keepalive"));
-	if (bind != NULL && strcmp(old_word(bind, 1), "off") != 0) {
-		sides->source = old_word(bind, 1)[0] == '$' ? "client" : old_word(bind, 1);
-		old_set(v->n->arena, bind, OLD_CARRIED, NULL);
-	}
+	*sides = (struct nginx_sides){.proxy = v->proxy};
+	add_side(sides, "timeout-connect", serving_time(v, "proxy_connect_timeout", "60s"),
+		 serving_find(v, "proxy_connect_timeout"));
+	add_side(sides, "timeout-server", serving_time(v, "proxy_timeout", "10m"),
+		 serving_find(v, "proxy_timeout"));
+	if (serving_is_on(serving_find(v, "proxy_protocol")))
+		add_side(sides, "send-proxy", "v1", serving_find(v, "proxy_protocol"));
+	if (serving_is_on(serving_find(v, "proxy_socket_keepalive")))
+		add_side(sides, "server-keepalive", "on", serving_find(v, "proxy_socket_keepalive"));
+	if (serving_is_on(serving_find(v, "proxy_session_drop")))
+		add_side(sides, "on-marked-down", "close-sessions", serving_find(v, "proxy_session_drop"));
+	if (bind != NULL && strcmp(old_word(bind, 1), "off") != 0)
+		sides->source = source_of(v, bind);
+	if (has_rate(v, "proxy_upload_rate"))
+		add_side(sides, "pacing", old_word(serving_find(v, "proxy_upload_rate"), 1),
+			 serving_find(v, "proxy_upload_rate"));
+	add_resolving(v, sides);
+	if (check_line != NULL)
+		nginx_health_check(v->n, check_line, serving_find(v, "health_check_timeout"), sides);
 	if (next != NULL) {
 		sides->one_try = strcmp(old_word(next, 1), "off") == 0;
 		sides->tries_from = next;
@@ -269,68 +96,147 @@ static void read_sides(struct serving *v, struct nginx_sides *sides)
 /* How many server blocks pass to this target. */
 static unsigned users_of(const struct nginx *n, const char *target)
 {
-	unsigned users = 0;
+	const struct nginx_users *users = index_find(&n->users, target);
 
-	for (size_t i = 0; i < n->stream->count; i++) {
-		const struct old_line *line = n->stream->list[i];
-
-		for (size_t k = 0; k < line->inside.count; k++)
-			users += strcmp(line->inside.list[k]->words[0], "server") != 0 &&
-				 strcmp(old_word(line->inside.list[k], 1), target) == 0;
-	}
-	return users;
+	return users != NULL ? users->count : 0;
 }
 
-static const char *section_name(struct serving *v, const struct old_line *pass, bool is_listen)
+static const char *section_name(struct serving *v, bool is_listen)
 {
-	const char *target = old_word(pass, 1), *port = NULL, *digits;
+	const char *port = NULL, *digits;
 
-	if (is_listen && nginx_block(v->n, "upstream", target) != NULL)
-		return nginx_name(v->n, target);
+	if (is_listen && nginx_block(v->n, "upstream", v->target) != NULL)
+		return nginx_name(v->n, v->target);
 	for (size_t i = 0; i < v->block->inside.count && port == NULL; i++)
 		if (strcmp(v->block->inside.list[i]->words[0], "listen") == 0)
 			port = old_word(v->block->inside.list[i], 1);
 	digits = port != NULL && strrchr(port, ':') != NULL ? strrchr(port, ':') + 1 : port;
 	/* An upstream keeps its name. */
-	if (target[0] == '$' && target[1] != '\0' && strchr(target, ':') == NULL &&
-	    nginx_block(v->n, "upstream", target + 1) == NULL)
-		return nginx_name(v->n, target + 1);
+	if (v->target[0] == '$' && v->target[1] != '\0' && strchr(v->target, ':') == NULL &&
+	    nginx_block(v->n, "upstream", v->target + 1) == NULL)
+		return nginx_name(v->n, v->target + 1);
 	if (digits != NULL && is_digit(digits[0]))
 		return nginx_name(v->n, arena_printf(v->n->arena, "port-%s", digits));
 	return nginx_name(v->n, digits != NULL ? digits : "stream");
 }
 
-static bool passes_by_map(const char *target)
+/* Has the target variables that a map makes, or that weir does not know? */
+static bool passes_by_map(const struct serving *v)
 {
-	return target[0] == '$' && strncmp(target, "$ssl_preread_server_name", 24) != 0;
+	const char *rest = v->target;
+
+	if (nginx_has_map(v->n, rest))
+		return true;
+	if (strncmp(rest, "$ssl_preread_server_name", 24) == 0)
+		rest += 24;
+	rest = strchr(rest, '$');
+	if (rest != NULL && nginx_find_split(v->n, rest) != NULL)
+		return false;
+	return rest != NULL &&
+	       (strcmp(rest, "$server_port") != 0 || rest == v->target || rest[-1] != ':');
+}
+
+static bool is_one_of(const char *const *words, size_t count, const struct old_line *line)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(line->words[0], words[i]) == 0)
+			return true;
+	return false;
+}
+
+/* Is there a single server, with one address? */
+static bool has_one_address(const struct serving *v)
+{
+	const struct old_line *upstream = nginx_block(v->n, "upstream", v->target);
+	const char *address = v->target;
+	size_t count = 0;
+
+	for (size_t i = 0; upstream != NULL && i < upstream->inside.count; i++)
+		if (strcmp(upstream->inside.list[i]->words[0], "server") == 0) {
+			address = old_word(upstream->inside.list[i], 1);
+			count++;
+		}
+	return count < 2 && (is_digit(address[0]) || address[0] == '[' || strncmp(address, "unix:", 5) == 0);
+}
+
+/* A limit on all attempts together has no effect if they cannot take longer: weir has a number of attempts,
+ * and a time for each. */
+static void take_total_time(struct serving *v)
+{
+	struct old_line *total = serving_find(v, "proxy_next_upstream_timeout");
+	const struct old_line *tries = serving_find(v, "proxy_next_upstream_tries");
+	const struct old_line *connect = serving_find(v, "proxy_connect_timeout");
+	const long long each = connect != NULL ? nginx_milliseconds(old_word(connect, 1)) : 60000;
+	const long long count = tries != NULL ? strtol(old_word(tries, 1), NULL, 10) : 0;
+
+	if (total != NULL && has_one_address(v))
+		old_set(v->n->arena, total, OLD_NO_EFFECT,
+			"there is no other server to pass a client on to");
+	if (total != NULL && each > 0 && count > 0 && count < 1000 &&
+	    nginx_milliseconds(old_word(total, 1)) >= each * count)
+		old_set(v->n->arena, total, OLD_NO_EFFECT, "the attempts cannot take longer");
+}
+
+/* Marks the lines, of the block or of stream, whose value is in lines of the section without being their
+ * source, and those that say what is so anyway. */
+static void finish_lines(struct serving *v, const struct old_lines *lines)
+{
+	static const char *const carried[] = {
+	    "listen",	   "proxy_pass",      "proxy_timeout", "proxy_connect_timeout",
+	    "ssl_preread", "preread_timeout"};
+	static const char *const times[] = {"proxy_timeout", "proxy_connect_timeout", "preread_timeout"};
+	static const char *const switches[] = {"proxy_protocol", "proxy_socket_keepalive", "proxy_bind",
+					       "proxy_next_upstream_timeout", "proxy_session_drop"};
+	static const char *const rates[] = {"proxy_upload_rate", "proxy_download_rate"};
+	const bool own = lines != &v->n->loose;
+
+	for (size_t i = 0; i < lines->count; i++) {
+		struct old_line *line = lines->list[i];
+		const char *value = old_word(line, 1);
+
+		if (is_one_of(rates, ARRAY_LEN(rates), line) && strchr(value, '$') != NULL &&
+		    serving_find(v, line->words[0]) == line)
+			old_set(v->n->arena, line, OLD_LOST,
+				"weir has one rate for all clients of a section: pacing");
+		if (is_one_of(times, ARRAY_LEN(times), line) && nginx_milliseconds(value) < 0)
+			old_set(v->n->arena, line, OLD_LOST, "'%s' is not a time", value);
+		if (line->fate != OLD_OPEN || line->block)
+			continue;
+		if (is_one_of(carried, ARRAY_LEN(carried), line) &&
+		    (own || serving_find(v, line->words[0]) == line))
+			old_set(v->n->arena, line, OLD_CARRIED, NULL);
+		else if (is_one_of(switches, ARRAY_LEN(switches), line) &&
+			 (strcmp(value, "off") == 0 || strcmp(value, "0") == 0))
+			old_set(v->n->arena, line, OLD_NO_EFFECT, "it is off");
+		else if (own && strncmp(line->words[0], "proxy_ssl", 9) == 0)
+			old_set(v->n->arena, line, OLD_NO_EFFECT, "proxy_ssl is not on");
+		else if (own && !v->proxy && strcmp(line->words[0], "proxy_protocol_timeout") == 0)
+			old_set(v->n->arena, line, OLD_NO_EFFECT,
+				"no listen of the block has proxy_protocol");
+	}
 }
 
 /* Marks what the sections have no line for. */
 static void finish(struct serving *v)
 {
-	static const char *const carried[] = {
-	    "listen",	   "proxy_pass",      "proxy_timeout", "proxy_connect_timeout",
-	    "ssl_preread", "preread_timeout", "access_log",    "error_log",
-	    "resolver"};
+	const struct old_lines *lines = &v->block->inside;
 
-	for (size_t i = 0; i < v->block->inside.count; i++) {
-		struct old_line *line = v->block->inside.list[i];
+	for (size_t i = 0; i < lines->count; i++) {
+		struct old_line *line = lines->list[i];
 
-		for (size_t c = 0; line->fate == OLD_OPEN && c < ARRAY_LEN(carried); c++)
-			if (strcmp(line->words[0], carried[c]) == 0)
-				old_set(v->n->arena, line, OLD_CARRIED, NULL);
+		if (strcmp(line->words[0], "access_log") == 0 || strcmp(line->words[0], "error_log") == 0)
+			old_set(v->n->arena, line, OLD_DIFFERENT,
+				"weir logs all sessions to the targets of [global]");
+		else if (line->fate == OLD_OPEN && strcmp(line->words[0], "server_name") == 0)
+			old_set(v->n->arena, line, OLD_NO_EFFECT,
+				"the clients that ask for no name of another server block come here");
+		else if (line->fate == OLD_OPEN && strcmp(line->words[0], "set") == 0)
+			old_set(v->n->arena, line, OLD_NO_EFFECT,
+				"the target of proxy_pass has no use for it");
 	}
-	for (size_t i = 0; i < v->n->stream->count; i++) {
-		struct old_line *line = v->n->stream->list[i];
-
-		if (line->fate == OLD_OPEN &&
-		    (strncmp(line->words[0], "proxy_", 6) == 0 ||
-		     strncmp(line->words[0], "preread_timeout", 15) == 0) &&
-		    !line->block)
-			for (size_t c = 0; c < ARRAY_LEN(carried); c++)
-				if (strcmp(line->words[0], carried[c]) == 0)
-					old_set(v->n->arena, line, OLD_CARRIED, NULL);
-	}
+	take_total_time(v);
+	finish_lines(v, lines);
+	finish_lines(v, &v->n->loose);
 }
 
 static void leave_out(struct serving *v)
@@ -339,8 +245,10 @@ static void leave_out(struct serving *v)
 	old_set(v->n->arena, v->block, OLD_LOST, "it has no server that is converted");
 }
 
+static const char no_pass[] = "no proxy_pass: weir forwards and does not answer";
+
 /* Why a server block is not ours; NULL: it is. */
-static const char *not_ours(const struct serving *v, struct old_line *pass)
+static const char *not_ours(const struct serving *v)
 {
 	size_t ours = 0, listens = 0;
 
@@ -350,72 +258,210 @@ static const char *not_ours(const struct serving *v, struct old_line *pass)
 		if (strcmp(line->words[0], "listen") != 0)
 			continue;
 		listens++;
-		ours += !has_word(line, "udp") && !has_word(line, "ssl");
+		ours += !old_has_word(line, 2, "udp") && !old_has_word(line, 2, "ssl");
 	}
 	if (listens > 0 && ours == 0)
 		return "weir neither forwards UDP nor terminates TLS";
-	if (is_on(find(v, "proxy_ssl")))
+	if (serving_is_on(serving_find(v, "proxy_ssl")))
 		return "weir does not speak TLS to servers, it passes it through";
-	if (pass == NULL)
-		return "no proxy_pass: weir forwards and does not answer";
-	return NULL;
+	return v->pass == NULL ? no_pass : NULL;
 }
 
-static void add_target(struct serving *v, struct old_line *pass, bool is_listen,
-		       const struct nginx_sides *sides)
+/* The address is the name that clients ask for, which nginx does not know without ssl_preread. */
+static void judge_name(struct serving *v)
 {
-	const char *timeout = time_of(v, "preread_timeout", "30s"), *target = old_word(pass, 1), *name;
+	if (strncmp(v->target, "$ssl_preread_server_name", 24) == 0 &&
+	    !serving_is_on(serving_find(v, "ssl_preread")))
+		old_set(v->n->arena, v->pass, OLD_DIFFERENT,
+			"without 'ssl_preread on', nginx has no name and closes all clients: weir passes "
+			"them on by the name");
+}
 
-	if (passes_by_map(target)) {
-		if (!nginx_routes(v->n, v->s, pass, timeout, sides))
+static void add_target(struct serving *v, bool is_listen, const struct nginx_sides *sides)
+{
+	const struct nginx_passing passing = {.s = v->s,
+					      .block = v->block,
+					      .pass = v->pass,
+					      .target = v->target,
+					      .names = "",
+					      .timeout = serving_time(v, "preread_timeout", "30s"),
+					      .sides = sides};
+	const char *name;
+
+	if (serving_is_on(serving_find(v, "ssl_preread")) &&
+	    strncmp(v->target, "$ssl_preread_server_name", 24) != 0)
+		work_note(v->n->work,
+			  "with ssl_preread, nginx ends a client that sends nothing within preread_timeout: "
+			  "weir passes it on, to default-backend");
+	if (passes_by_map(v) || v->shared) {
+		if (!nginx_routes(v->n, &passing))
 			leave_out(v);
 		return;
 	}
-	if (strncmp(target, "$ssl_preread_server_name", 24) == 0)
-		ini_add(v->n->ini, v->s, find(v, "ssl_preread"), "sniff", "tls timeout=%s required", timeout);
+	if (strncmp(v->target, "$ssl_preread_server_name", 24) == 0)
+		ini_add(v->n->ini, v->s, serving_find(v, "ssl_preread"), "sniff", "tls timeout=%s required",
+			passing.timeout);
 	if (is_listen) {
-		if (!nginx_servers(v->n, v->s, pass, target, sides))
+		if (!nginx_servers(v->n, v->s, v->pass, v->target, sides))
 			leave_out(v);
 		return;
 	}
-	name = nginx_backend(v->n, pass, target, sides);
+	name = nginx_backend(v->n, v->pass, v->target, sides);
 	if (name == NULL)
 		leave_out(v);
 	else
-		ini_add(v->n->ini, v->s, pass, "default-backend", "%s", name);
+		ini_add(v->n->ini, v->s, v->pass, "default-backend", "%s", name);
+}
+
+/* Does no other server block, and no map, pass to the target? */
+static bool has_target_alone(const struct serving *v)
+{
+	const bool is_said = strcmp(v->target, old_word(v->pass, 1)) == 0;
+
+	return !passes_by_map(v) && users_of(v->n, v->target) == (is_said ? 1 : 0);
+}
+
+/* The comments of an upstream are those of the section that it becomes. */
+static void take_comments(struct serving *v)
+{
+	const struct old_line *upstream = nginx_block(v->n, "upstream", v->target);
+
+	if (v->s->above_count > 0 || upstream == NULL)
+		return;
+	v->s->above = upstream->above;
+	v->s->above_count = upstream->above_count;
+}
+
+/* A block that answers its clients, or refuses them: they are refused. */
+static void take_answer(struct serving *v)
+{
+	struct old_line *answer = nginx_find(&v->block->inside, NULL, "return");
+
+	if (answer == NULL) {
+		nginx_mark(v->n, v->block, OLD_NOT_OURS,
+			   "no proxy_pass: weir forwards and does not answer; its clients are refused");
+		return;
+	}
+	old_set(v->n->arena, v->block, OLD_CARRIED, NULL);
+	if (old_word(answer, 1)[0] == '\0')
+		old_set(v->n->arena, answer, OLD_CARRIED, NULL);
+	else
+		old_set(v->n->arena, answer, OLD_DIFFERENT,
+			"nginx sends this before it closes the connection: weir closes it at once");
+	finish(v);
+}
+
+void nginx_member(const struct serving *v, struct old_line *block, const char *names)
+{
+	struct serving m = {.n = v->n,
+			    .block = block,
+			    .s = v->s,
+			    .pass = nginx_find(&block->inside, NULL, "proxy_pass"),
+			    .proxy = v->proxy};
+	const char *why = not_ours(&m);
+	struct nginx_passing passing = {
+	    .s = v->s, .block = block, .pass = m.pass, .names = names};
+	struct nginx_sides sides;
+
+	passing.timeout = serving_time(v, "preread_timeout", "30s");
+	if (why != NULL) {
+		nginx_refuse(v->n, &passing);
+		if (why == no_pass)
+			take_answer(&m);
+		else
+			nginx_mark(v->n, block, OLD_LOST, why);
+		return;
+	}
+	old_set(v->n->arena, block, OLD_CARRIED, NULL);
+	m.target = nginx_fold(v->n, block, old_word(m.pass, 1));
+	read_sides(&m, &sides);
+	passing.target = m.target;
+	passing.sides = &sides;
+	(void)nginx_routes(v->n, &passing); /* has said why at the line */
+	if (strcmp(serving_time(v, "proxy_timeout", ""), serving_time(&m, "proxy_timeout", "")) != 0 &&
+	    serving_find(&m, "proxy_timeout") != NULL)
+		old_set(v->n->arena, serving_find(&m, "proxy_timeout"), OLD_DIFFERENT,
+			"timeout-client is that of the default server block of the address");
+	finish(&m);
+}
+
+/* The section of a block; `is_listen`: its servers are in the same. */
+static void add_section(struct serving *v, bool is_listen)
+{
+	v->s = ini_section(v->n->ini, is_listen ? IN_LISTEN : IN_FRONTEND, section_name(v, is_listen),
+			   v->block);
+	if (is_listen)
+		take_comments(v);
+	serving_add_binds(v);
+	serving_add_access(v);
+	serving_add_limits(v);
+	if (has_rate(v, "proxy_download_rate"))
+		ini_add(v->n->ini, v->s, serving_find(v, "proxy_download_rate"), "pacing", "%s",
+			old_word(serving_find(v, "proxy_download_rate"), 1));
+	ini_add(v->n->ini, v->s, NULL, "timeout-client", "%s", serving_time(v, "proxy_timeout", "10m"));
+	if (serving_is_on(serving_find(v, "proxy_half_close")))
+		ini_add(v->n->ini, v->s, serving_find(v, "proxy_half_close"), "timeout-half-closed", "%s",
+			serving_time(v, "proxy_timeout", "10m"));
+}
+
+/* The default block of an address answers or refuses; others there may pass clients on. */
+static void take_refusing_default(struct serving *v)
+{
+	v->target = "";
+	v->shared = true;
+	if (!serving_is_on(serving_find(v, "ssl_preread"))) {
+		nginx_mark(v->n, v->block, OLD_NOT_OURS, no_pass);
+		nginx_add_members(v);
+		return;
+	}
+	v->n->served++;
+	add_section(v, false);
+	nginx_add_members(v);
+	take_answer(v);
+}
+
+/* A file that is missing in a block that is not ours for another reason would not be ours either. */
+static void disown(struct serving *v, const char *why)
+{
+	for (size_t i = 0; i < v->block->inside.count && why != no_pass; i++) {
+		struct old_line *line = v->block->inside.list[i];
+
+		if (strcmp(line->words[0], "include") == 0)
+			line->fate = OLD_OPEN;
+	}
+	nginx_mark(v->n, v->block, OLD_NOT_OURS, why);
 }
 
 void nginx_server(struct nginx *n, struct old_line *block)
 {
-	struct serving v = {.n = n, .block = block};
-	struct old_line *pass = nginx_find(&block->inside, NULL, "proxy_pass");
-	const char *why = not_ours(&v, pass);
+	struct serving v = {
+	    .n = n, .block = block, .pass = nginx_find(&block->inside, NULL, "proxy_pass")};
+	const char *why = not_ours(&v);
+	const bool refuses = why == no_pass && nginx_shares_with_proxy(n, block);
 	struct nginx_sides sides;
 	bool is_listen;
 
-	if (why != NULL) {
-		nginx_mark(n, block, OLD_NOT_OURS, why);
+	if (why != NULL && !refuses) {
+		disown(&v, why);
 		return;
 	}
-	old_set(n->arena, block, OLD_CARRIED, NULL);
-	is_listen = !passes_by_map(old_word(pass, 1)) && users_of(n, old_word(pass, 1)) == 1;
-	v.s = ini_section(n->ini, is_listen ? IN_LISTEN : IN_FRONTEND, section_name(&v, pass, is_listen),
-			  block);
-	if (is_listen && v.s->above_count == 0 && nginx_block(n, "upstream", old_word(pass, 1)) != NULL) {
-		struct old_line *upstream = nginx_block(n, "upstream", old_word(pass, 1));
-
-		v.s->above = upstream->above;
-		v.s->above_count = upstream->above_count;
+	if (nginx_default_of(n, block) != block)
+		return;
+	if (refuses) {
+		take_refusing_default(&v);
+		return;
 	}
-	add_binds(&v);
-	add_access(&v);
-	add_limits(&v);
-	ini_add(n->ini, v.s, NULL, "timeout-client", "%s", time_of(&v, "proxy_timeout", "10m"));
+	n->served++;
+	old_set(n->arena, block, OLD_CARRIED, NULL);
+	v.target = nginx_fold(n, block, old_word(v.pass, 1));
+	v.shared = nginx_is_shared(n, block);
+	is_listen = !v.shared && has_target_alone(&v) && !has_rate(&v, "proxy_upload_rate") &&
+		    !has_rate(&v, "proxy_download_rate");
+	add_section(&v, is_listen);
+	judge_name(&v);
 	read_sides(&v, &sides);
-	add_target(&v, pass, is_listen, &sides);
-	for (size_t i = 0; i < block->inside.count; i++)
-		if (strcmp(block->inside.list[i]->words[0], "access_log") == 0)
-			old_set(n->arena, block->inside.list[i], OLD_DIFFERENT,
-				"weir logs all sessions to the targets of [global]");
+	if (v.shared)
+		nginx_add_members(&v);
+	add_target(&v, is_listen, &sides);
 	finish(&v);
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "nginx.h"
+#include "nginx_variable.h"
 #include "weir/base/check.h"
 #include "weir/base/digit.h"
 #include "weir/config/options.h"
@@ -23,6 +24,8 @@ struct pool {
 	const char *time;  /* fail_timeout */
 	struct old_line *fails_from;
 	size_t count; /* of servers */
+	size_t backups;
+	bool limited; /* a server has max_conns */
 	size_t lines;
 };
 
@@ -93,35 +96,38 @@ static const char *take_word(struct pool *p, struct old_line *line, const char *
 	return text;
 }
 
-static const char *value_in(struct arena *a, const struct old_line *line, const char *name,
-			    const char *otherwise)
+static const char *value_in(const struct old_line *line, const char *name, const char *otherwise)
 {
 	const size_t len = strlen(name);
 
-	(void)a;
 	for (size_t i = 2; i < line->count; i++)
 		if (strncmp(line->words[i], name, len) == 0)
 			return line->words[i] + len;
 	return otherwise;
 }
 
-static bool has_word(const struct old_line *line, const char *word)
+/* nginx counts connections in each worker process where the upstream has no shared memory. */
+static bool counts_by_worker(const struct pool *p, const struct old_line *upstream)
 {
-	for (size_t i = 2; i < line->count; i++)
-		if (strcmp(line->words[i], word) == 0)
-			return true;
-	return false;
+	const struct old_line *workers = nginx_find(&p->n->work->reading->lines, NULL, "worker_processes");
+
+	return nginx_find(&upstream->inside, NULL, "zone") == NULL && workers != NULL &&
+	       strcmp(old_word(workers, 1), "1") != 0;
 }
 
 /* A server of an upstream. */
-static void add_member(struct pool *p, struct old_line *line)
+static void add_member(struct pool *p, struct old_line *line, bool by_worker)
 {
 	struct arena *a = p->n->arena;
-	const char *address = old_word(line, 1), *service = value_in(a, line, "service=", NULL);
+	const char *address = old_word(line, 1), *service = value_in(line, "service=", NULL);
 	const char *text = our_address(p, address), *kind = "server";
-	const char *time = nginx_duration(a, value_in(a, line, "fail_timeout=", "10"));
+	const char *time = nginx_duration(a, value_in(line, "fail_timeout=", "10"));
 
-	if (has_word(line, "resolve")) {
+	if (strchr(address, '$') != NULL) {
+		old_set(a, line, OLD_LOST, NGINX_NO_VARIABLE, address);
+		return;
+	}
+	if (old_has_word(line, 2, "resolve")) {
 		kind = "servers";
 		text = service != NULL ? arena_printf(a, "srv://_%s._tcp.%s", service, address)
 				       : arena_printf(a, "dns://%s", text);
@@ -132,29 +138,86 @@ static void add_member(struct pool *p, struct old_line *line)
 		text = arena_printf(a, "%s source=%s", text, p->sides->source);
 	ini_add(p->n->ini, p->s, line, arena_printf(a, "%s %s", kind, server_name(p, address)), "%s", text);
 	p->count++;
-	take_fails(p, line, value_in(a, line, "max_fails=", "1"), time != NULL ? time : "10s");
+	p->backups += old_has_word(line, 2, "backup");
+	if (strcmp(value_in(line, "max_conns=", "0"), "0") != 0) {
+		p->limited = true;
+		if (by_worker)
+			old_set(a, line, OLD_DIFFERENT,
+				"without 'zone', nginx lets each worker process have max_conns connections: "
+				"weir counts them together");
+	}
+	if (!old_has_word(line, 2, "down"))
+		take_fails(p, line, value_in(line, "max_fails=", "1"),
+			   time != NULL ? time : "10s");
 }
 
 /* ---- the algorithm ---- */
 
+/* Does the text differ between clients by their address only? */
+static bool is_address(const struct pool *p, const char *text)
+{
+	static const char *const same[] = {"$remote_addr", "$binary_remote_addr", "$server_port",
+					   "$server_addr", "$protocol"};
+	bool has_address = false;
+
+	if (p->sides->proxy && strcmp(text, "$proxy_protocol_addr") == 0)
+		return true;
+	for (const char *at = strchr(text, '$'); at != NULL; at = strchr(at + 1, '$')) {
+		bool known = false;
+
+		for (size_t i = 0; i < ARRAY_LEN(same); i++) {
+			const size_t len = strlen(same[i]);
+
+			if (strncmp(at, same[i], len) == 0 && !isalnum((unsigned char)at[len]) &&
+			    at[len] != '_') {
+				known = true;
+				has_address = has_address || i < 2;
+			}
+		}
+		if (!known)
+			return false;
+	}
+	return has_address;
+}
+
+bool nginx_is_of_connection(const char *key)
+{
+	return strstr(key, "$remote_port") != NULL || strstr(key, "$connection") != NULL;
+}
+
 static void take_method(struct pool *p, struct old_line *line)
 {
+	static const char *const methods[][2] = {
+	    {"least_conn", "leastconn"}, {"least_time", "leastconn"}, {"ip_hash", "source"}};
 	const char *word = line->words[0], *key = old_word(line, 1), *value = NULL;
 
-	if (strcmp(word, "least_conn") == 0)
-		value = "leastconn";
-	else if (strcmp(word, "random") == 0)
-		value = "random";
-	else if (strcmp(word, "hash") == 0 &&
-		 (strcmp(key, "$remote_addr") == 0 || strcmp(key, "$binary_remote_addr") == 0))
+	if (strcmp(word, "check") == 0) {
+		nginx_upstream_check(p->n, p->s, line);
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(methods); i++)
+		if (strcmp(word, methods[i][0]) == 0)
+			value = methods[i][1];
+	if (strcmp(word, "random") == 0)
+		value = strcmp(key, "two") == 0 ? "random" : "random(1)";
+	else if (strcmp(word, "hash") == 0 && is_address(p, key))
 		value = strcmp(old_word(line, 2), "consistent") == 0 ? "source hash=consistent" : "source";
+	else if (strcmp(word, "hash") == 0 && nginx_is_of_connection(key)) {
+		value = "random(1)";
+		old_set(p->n->arena, line, OLD_DIFFERENT,
+			"the key is another one for each connection: weir chooses at random, too, "
+			"but without a hash");
+	}
 	if (value != NULL)
 		ini_add(p->n->ini, p->s, line, "balance", "%s", value);
 	else if (strcmp(word, "hash") == 0)
 		old_set(p->n->arena, line, OLD_LOST,
-			"weir hashes the client's address only: balance = source");
+			"weir hashes the client's address only, with balance = source");
 	else
 		work_by_table(p->n->work, line, 0);
+	if (strcmp(word, "least_time") == 0 || strncmp(old_word(line, 2), "least_time", 10) == 0)
+		old_set(p->n->arena, line, OLD_DIFFERENT,
+			"weir counts connections and does not measure times");
 }
 
 static void add_observing(struct pool *p)
@@ -162,8 +225,14 @@ static void add_observing(struct pool *p)
 	struct ini_line *line;
 	const char *text = "connect";
 
-	if (p->count < 2 || strcmp(p->fails, "0") == 0)
+	if (p->count < 2 || strcmp(p->time, "0") == 0 || (strcmp(p->fails, "0") == 0 && p->backups == 0))
 		return;
+	if (strcmp(p->fails, "0") == 0) {
+		old_set(p->n->arena, p->fails_from, OLD_DIFFERENT,
+			"weir leaves a server out after one failed connect, or no client would get the "
+			"backup");
+		p->fails = "1";
+	}
 	if (strcmp(p->fails, "1") != 0)
 		text = arena_printf(p->n->arena, "%s limit=%s", text, p->fails);
 	if (strcmp(p->time, "10s") != 0)
@@ -172,39 +241,95 @@ static void add_observing(struct pool *p)
 	line->from = p->fails_from;
 }
 
-/* nginx tries each server once. */
+/* nginx tries each server once. Where weir has to leave servers out before it asks a backup, more tries are
+ * needed; the last is for news that come too late. */
+static size_t most_tries(const struct pool *p)
+{
+	const size_t fails = (size_t)strtoul(p->fails, NULL, 10);
+
+	if (p->sides->one_try)
+		return 1;
+	if (p->sides->tries > 0 && p->sides->tries < p->count)
+		return p->sides->tries;
+	return p->backups > 0 && p->count > p->backups ? (p->count - p->backups) * fails + 2 : p->count;
+}
+
 static void add_retries(struct pool *p)
 {
-	const unsigned tries = p->sides->one_try ? 1 : p->sides->tries;
-	const size_t most = tries > 0 && tries < p->count ? tries : p->count;
+	const size_t most = most_tries(p);
 
 	ini_add(p->n->ini, p->s, p->sides->tries_from, "retries", "%zu", most > 0 ? most - 1 : 0);
 }
 
-static void add_sides(struct pool *p)
+/* Has the section a server whose address is a name? */
+static bool has_names(const struct ini_section *s)
 {
+	for (size_t i = 0; i < s->count; i++)
+		if (strncmp(s->lines[i].key, "server", 6) == 0 && s->lines[i].key[6] != '-' &&
+		    isalpha((unsigned char)s->lines[i].value[0]) &&
+		    strncmp(s->lines[i].value, "unix:", 5) != 0)
+			return true;
+	return false;
+}
+
+/* `own`: the resolver of the upstream itself, NULL = none. */
+static void add_sides(struct pool *p, struct old_line *own)
+{
+	const char *family = nginx_resolve_family(own);
+	const char *interval = nginx_resolve_interval(p->n->arena, own);
+	const bool named = has_names(p->s);
+
+	if (family != NULL)
+		ini_add(p->n->ini, p->s, own, "resolve-family", "%s", family);
+	if (interval != NULL)
+		ini_add(p->n->ini, p->s, own, "resolve-interval", "%s", interval);
 	for (size_t i = 0; i < p->sides->count; i++) {
 		const struct nginx_side *side = &p->sides->list[i];
 
+		if (strncmp(side->key, "resolve-", 8) == 0 && (own != NULL || !named))
+			continue;
 		ini_add(p->n->ini, p->s, side->from, side->key, "%s", side->value);
 	}
 	add_retries(p);
 }
 
+/* nginx uses all its backups, and ends a client when every server is full. */
+static void add_habits(struct pool *p)
+{
+	if (p->backups > 1)
+		ini_add(p->n->ini, p->s, NULL, "allbackups", "on");
+	if (p->limited)
+		ini_add(p->n->ini, p->s, NULL, "timeout-queue", "1ms");
+	if (p->backups > 0)
+		work_note(p->n->work,
+			  "nginx gives a client that all other servers have refused to a backup at once: "
+			  "weir once they are left out (observe), so it may pause a second for each try");
+}
+
 static bool add_upstream(struct pool *p, struct old_line *block)
 {
+	const bool by_worker = counts_by_worker(p, block);
+
 	if (block->fate == OLD_OPEN)
 		old_set(p->n->arena, block, OLD_CARRIED, NULL);
 	for (size_t i = 0; i < block->inside.count; i++) {
 		struct old_line *line = block->inside.list[i];
 
 		if (strcmp(line->words[0], "server") == 0)
-			add_member(p, line);
-		else
+			add_member(p, line, by_worker);
+		else if (strcmp(line->words[0], "resolver") != 0)
 			take_method(p, line);
 	}
 	add_observing(p);
+	add_habits(p);
 	return p->count > 0;
+}
+
+/* Is it the name that clients ask for, with or without a port? */
+static bool is_open(const char *target)
+{
+	return strncmp(target, "$ssl_preread_server_name", 24) == 0 &&
+	       (target[24] == '\0' || target[24] == ':');
 }
 
 /* A name that clients choose: nginx connects to what they ask for. */
@@ -213,8 +338,10 @@ static bool add_open_proxy(struct pool *p, struct old_line *line, const char *ta
 	const char *port = strrchr(target, ':');
 	struct ini_line *out;
 
-	out = ini_add(p->n->ini, p->s, line, "server any", "sni@%s",
-		      port == NULL || strcmp(port, ":$server_port") == 0 ? "*" : port + 1);
+	out = ini_add(p->n->ini, p->s, line, "server any", "sni@%s%s%s",
+		      port == NULL || strcmp(port, ":$server_port") == 0 ? "*" : port + 1,
+		      p->sides->source != NULL ? " source=" : "",
+		      p->sides->source != NULL ? p->sides->source : "");
 	out->stand_in = "192.0.2.1:1";
 	ini_add(p->n->ini, p->s, NULL, "allow-sni", "*");
 	p->count = 1;
@@ -229,13 +356,15 @@ bool nginx_servers(struct nginx *n, struct ini_section *s, struct old_line *line
 		   const struct nginx_sides *sides)
 {
 	struct pool p = {.n = n, .s = s, .sides = sides, .fails = "1", .time = "10s"};
-	struct old_line *block = nginx_block(n, "upstream", target);
+	struct old_line *block = nginx_block(n, "upstream", target), *split = nginx_find_split(n, target);
 	bool fine = true;
 
-	if (block != NULL) {
+	if (split != NULL) {
+		fine = nginx_split(n, s, split, target);
+		p.count = 2;
+	} else if (block != NULL) {
 		fine = add_upstream(&p, block);
-	} else if (strncmp(target, "$ssl_preread_server_name", 24) == 0 ||
-		   strncmp(target, "$ssl_preread_server_name:", 25) == 0) {
+	} else if (is_open(target)) {
 		fine = add_open_proxy(&p, line, target);
 	} else if (strchr(target, '$') != NULL && strstr(target, ":$server_port") == NULL) {
 		old_set(n->arena, line, OLD_LOST, "weir does not compute addresses");
@@ -252,7 +381,7 @@ bool nginx_servers(struct nginx *n, struct ini_section *s, struct old_line *line
 			text);
 		p.count = 1;
 	}
-	add_sides(&p);
+	add_sides(&p, block != NULL && split == NULL ? nginx_find(&block->inside, NULL, "resolver") : NULL);
 	return fine;
 }
 
@@ -266,6 +395,16 @@ static const char *signature_of(struct nginx *n, const struct nginx_sides *sides
 	return text;
 }
 
+/* The lines of a block whose backend another block has made. */
+static void share_sides(struct nginx *n, const struct nginx_sides *sides)
+{
+	for (size_t i = 0; i < sides->count; i++)
+		if (sides->list[i].from != NULL)
+			old_set(n->arena, sides->list[i].from, OLD_CARRIED, NULL);
+	if (sides->tries_from != NULL)
+		old_set(n->arena, sides->tries_from, OLD_CARRIED, NULL);
+}
+
 const char *nginx_backend(struct nginx *n, struct old_line *line, const char *target,
 			  const struct nginx_sides *sides)
 {
@@ -276,9 +415,11 @@ const char *nginx_backend(struct nginx *n, struct old_line *line, const char *ta
 
 	for (size_t i = 0; i < n->backend_count; i++)
 		if (strcmp(n->backends[i].target, target) == 0 &&
-		    strcmp(n->backends[i].signature, signature) == 0)
+		    strcmp(n->backends[i].signature, signature) == 0) {
+			share_sides(n, sides);
 			return n->backends[i].name;
-	name = nginx_name(n, target);
+		}
+	name = nginx_name(n, is_open(target) ? "any" : target);
 	s = ini_section(n->ini, IN_BACKEND, name, block);
 	if (!nginx_servers(n, s, line, target, sides)) {
 		s->left_out = true;
@@ -289,4 +430,13 @@ const char *nginx_backend(struct nginx *n, struct old_line *line, const char *ta
 	n->backends = arena_grow(n->arena, n->backends, n->backend_count, sizeof(*n->backends));
 	n->backends[n->backend_count++] = (struct nginx_backend){target, signature, name};
 	return name;
+}
+
+const char *nginx_closed(struct nginx *n)
+{
+	if (n->closed == NULL) {
+		n->closed = nginx_name(n, "closed");
+		work_add_closed(n->ini, n->closed);
+	}
+	return n->closed;
 }

@@ -15,6 +15,9 @@
 
 #include "weir/base/check.h"
 
+#define WHY_MAX	   400 /* bytes of the reasons of a line: a map may have one for each entry */
+#define MASKED_MAX 4096 /* bytes, about, that are shown of a line with a password */
+
 bool old_fail(struct old_reading *r, const char *file, unsigned line, const char *fmt, ...)
 {
 	va_list ap;
@@ -25,6 +28,13 @@ bool old_fail(struct old_reading *r, const char *file, unsigned line, const char
 	r->error = (struct old_error){file, line, arena_vprintf(r->arena, fmt, ap)};
 	va_end(ap);
 	return false;
+}
+
+static const char *add_reason(struct arena *a, const char *reasons, const char *why)
+{
+	const char *more = arena_printf(a, "%s; %s", reasons, why);
+
+	return strlen(more) < WHY_MAX ? more : arena_printf(a, "%s; ...", more);
 }
 
 void old_set(struct arena *a, struct old_line *line, enum old_fate fate, const char *fmt, ...)
@@ -45,13 +55,21 @@ void old_set(struct arena *a, struct old_line *line, enum old_fate fate, const c
 	line->fate = fate;
 	if (line->why == NULL)
 		line->why = why;
-	else if (why != NULL && strstr(line->why, why) == NULL)
-		line->why = arena_printf(a, "%s; %s", line->why, why);
+	else if (why != NULL && strlen(line->why) < WHY_MAX && strstr(line->why, why) == NULL)
+		line->why = add_reason(a, line->why, why);
 }
 
 const char *old_word(const struct old_line *line, size_t i)
 {
 	return i < line->count ? line->words[i] : "";
+}
+
+bool old_has_word(const struct old_line *line, size_t from, const char *word)
+{
+	for (size_t i = from; i < line->count; i++)
+		if (strcmp(line->words[i], word) == 0)
+			return true;
+	return false;
 }
 
 char *old_read_file(struct old_reading *r, const char *path, const char *from, unsigned line)
@@ -71,7 +89,7 @@ char *old_read_file(struct old_reading *r, const char *path, const char *from, u
 		err = -EFBIG;
 	if (err) {
 		old_fail(r, file, line, "'%s' cannot be read: %s", path,
-			 err == -EFBIG ? "it has more than 10 MiB" : strerror(-err));
+			 err == -EFBIG ? "it has more than 10 MiB" : source_why_unread(err));
 		return NULL;
 	}
 	bytes[len] = '\0';
@@ -88,18 +106,27 @@ char *old_read_file(struct old_reading *r, const char *path, const char *from, u
 	return bytes;
 }
 
+void old_lines_add(struct arena *a, struct old_lines *to, struct old_line *line)
+{
+	to->list = arena_grow(a, to->list, to->count, sizeof(*to->list));
+	to->list[to->count++] = line;
+}
+
 bool old_add(struct old_reading *r, struct old_lines *to, struct old_line *line)
 {
 	if (r->every.count >= OLD_LINES_MAX)
 		return old_fail(r, line->file, line->line, "more than %d lines", OLD_LINES_MAX);
-	to->list = arena_grow(r->arena, to->list, to->count, sizeof(struct old_line *));
-	to->list[to->count++] = line;
-	if (to != &r->every) {
-		r->every.list =
-		    arena_grow(r->arena, r->every.list, r->every.count, sizeof(struct old_line *));
-		r->every.list[r->every.count++] = line;
-	}
+	old_lines_add(r->arena, to, line);
+	if (to != &r->every)
+		old_lines_add(r->arena, &r->every, line);
 	return true;
+}
+
+/* "{%ci" may be in a log-format of HAProxy's: a field right behind the brace, and no "%}" after it. */
+static bool is_log_field(const char *text, size_t len)
+{
+	return len > 2 && text[0] == '{' && text[1] == '%' && isalpha((unsigned char)text[2]) != 0 &&
+	       memmem(text, len, "%}", 2) == NULL;
 }
 
 const char *old_template_mark(const char *text, size_t len)
@@ -108,7 +135,9 @@ const char *old_template_mark(const char *text, size_t len)
 
 	for (size_t i = 0; i < len; i++)
 		for (size_t m = 0; m < ARRAY_LEN(marks); m++)
-			if (i + strlen(marks[m]) <= len && strncmp(text + i, marks[m], strlen(marks[m])) == 0)
+			if (i + strlen(marks[m]) <= len &&
+			    strncmp(text + i, marks[m], strlen(marks[m])) == 0 &&
+			    !is_log_field(text + i, len - i))
 				return marks[m];
 	return NULL;
 }
@@ -164,12 +193,21 @@ static bool is_secret_in_hex(const char *word)
 	return false;
 }
 
+static const char *const secret_words[] = {
+    "password", "passwd", "secret", "token", "api-key", "api_key", "apikey", "anonkey", "authorization",
+    "authorization:"};
+
+bool old_is_secret_name(const char *name)
+{
+	static const char *const names[] = {"pass", "pwd", "pw", "key"};
+
+	return ends_with_one(name, names, ARRAY_LEN(names)) ||
+	       ends_with_one(name, secret_words, ARRAY_LEN(secret_words));
+}
+
 /* Is the word behind number `i` a secret, or does it begin one? */
 static bool comes_before_secret(const char *const *words, size_t count, size_t i)
 {
-	static const char *const ends[] = {"password",	    "passwd",	      "secret",	 "token",  "api-key",
-					   "authorization", "authorization:", "api_key", "apikey", "anonkey"};
-	static const char *const names[] = {"pass", "pwd", "key"};
 	static const char *const logins[] = {"AUTH", "PASS", "LOGIN"};
 	const char *first = words[0], *word = words[i];
 
@@ -180,9 +218,9 @@ static bool comes_before_secret(const char *const *words, size_t count, size_t i
 	     (i == 1 && strcmp(word, "send-binary") == 0 && is_secret_in_hex(words[i + 1]))))
 		return true;
 	if (i == 1 && (strcmp(first, "setenv") == 0 || strcmp(first, "presetenv") == 0) &&
-	    ends_with_one(word, names, ARRAY_LEN(names)))
+	    old_is_secret_name(word))
 		return true;
-	return ends_with_one(word, ends, ARRAY_LEN(ends));
+	return ends_with_one(word, secret_words, ARRAY_LEN(secret_words));
 }
 
 /* The word of "stats auth USER:PASSWORD" that has the password; 0 = another line. */
@@ -212,7 +250,7 @@ const char *old_mask(struct arena *a, const char *text, const char *const *words
 
 	if (!has_secret(words, count))
 		return text;
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < count && strlen(out) <= MASKED_MAX; i++) {
 		const char *inside = old_secret(words[i]), *colon = strchr(words[i], ':');
 		int keep = (int)strlen(words[i]);
 		const char *stars = "";
@@ -244,7 +282,7 @@ bool old_comment_ok(const char *text, size_t len)
 	if (!says)
 		return false;
 	for (size_t i = 0; i < len; i++) {
-		if ((unsigned char)text[i] < ' ' && text[i] != '\t')
+		if (((unsigned char)text[i] < ' ' && text[i] != '\t') || text[i] == 0x7f)
 			return false;
 		for (size_t m = 0; m < ARRAY_LEN(marks); m++)
 			if (i + strlen(marks[m]) <= len &&

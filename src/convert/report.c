@@ -17,19 +17,23 @@ static const char *const keys[OLD_FATES] = {
 	[OLD_NOT_OURS] = "not-ours", [OLD_DIFFERENT] = "different", [OLD_LOST] = "lost",
 };
 
-/* Bytes that would disturb a terminal are written as '?', and a tab as a blank. */
+/* Bytes that would disturb a terminal are written as '?', and a tab as a blank. U+0080 to U+009F disturb as
+ * well: they have control characters of eight bits. */
 static void print_clean(FILE *out, const char *text)
 {
 	for (; *text != '\0'; text++) {
-		const bool disturbs = (unsigned char)*text < ' ' || *text == 0x7f;
+		const bool disturbs = (unsigned char)*text < ' ' || *text == 0x7f ||
+				      (*text == '\xc2' && (unsigned char)text[1] - 0x80u < 0x20);
 
 		fputc(*text == '\t' ? ' ' : disturbs ? '?' : *text, out);
+		text += disturbs && *text == '\xc2';
 	}
 }
 
 static void print_line(const struct old_line *line, FILE *out)
 {
-	fprintf(out, "%s:%u: %s: ", line->file, line->line, words[line->fate]);
+	print_clean(out, line->file);
+	fprintf(out, ":%u: %s: ", line->line, words[line->fate]);
 	print_clean(out, line->shown);
 	if (line->why != NULL) {
 		fputs("\n    ", out);
@@ -54,10 +58,12 @@ void convert_report(const struct convert_result *r, FILE *out, bool brief)
 	const struct old_error *e = &r->reading.error;
 
 	if (e->text != NULL) {
-		fprintf(out, "%s:", e->file);
+		print_clean(out, e->file);
 		if (e->line > 0)
-			fprintf(out, "%u:", e->line);
-		fprintf(out, " error: %s\n", e->text);
+			fprintf(out, ":%u", e->line);
+		fputs(": error: ", out);
+		print_clean(out, e->text);
+		fputc('\n', out);
 		return;
 	}
 	for (size_t i = 0; i < r->reading.every.count; i++) {
@@ -66,8 +72,11 @@ void convert_report(const struct convert_result *r, FILE *out, bool brief)
 		if (!brief || line->fate >= OLD_DIFFERENT)
 			print_line(line, out);
 	}
-	for (size_t i = 0; i < r->note_count; i++)
-		fprintf(out, "note: %s\n", r->notes[i]);
+	for (size_t i = 0; i < r->note_count; i++) {
+		fputs("note: ", out);
+		print_clean(out, r->notes[i]);
+		fputc('\n', out);
+	}
 	print_sums(r, out);
 	if (r->ini == NULL)
 		fputs("no result: nothing in it forwards TCP\n", out);

@@ -14,6 +14,7 @@
 #include "weir/base/check.h"
 #include "weir/base/password.h"
 #include "weir/config/foreign.h"
+#include "weir/config/options.h"
 #include "weir/config/suggest.h"
 
 void work_note(struct work *w, const char *fmt, ...)
@@ -25,43 +26,38 @@ void work_note(struct work *w, const char *fmt, ...)
 	va_start(ap, fmt);
 	text = arena_vprintf(w->arena, fmt, ap);
 	va_end(ap);
-	for (size_t i = 0; i < r->note_count; i++)
-		if (strcmp(r->notes[i], text) == 0)
-			return;
+	if (index_find(&w->notes, text) != NULL)
+		return;
+	index_put(w->arena, &w->notes, text, w);
 	r->notes = arena_grow(w->arena, r->notes, r->note_count, sizeof(*r->notes));
 	r->notes[r->note_count++] = text;
 }
 
-static bool has_file(const struct convert_result *r, const char *name)
-{
-	for (size_t i = 0; i < r->file_count; i++)
-		if (strcmp(r->files[i].name, name) == 0)
-			return true;
-	return false;
-}
+/* A file of the result, and the number of the next of its name. */
+struct work_file {
+	const char *text;
+	unsigned next;
+};
 
 const char *work_file(struct work *w, const char *name, const char *text)
 {
 	struct convert_result *r = w->result;
 	const char *free_name = name;
+	struct work_file *first = index_find(&w->files, name), *file;
 
-	for (size_t i = 0; i < r->file_count; i++)
-		if (strcmp(r->files[i].text, text) == 0 && strcmp(r->files[i].name, name) == 0)
-			return name;
-	for (unsigned n = 2; has_file(r, free_name); n++)
-		free_name = arena_printf(w->arena, "%s-%u", name, n);
+	if (first != NULL && strcmp(first->text, text) == 0)
+		return name;
+	while (index_find(&w->files, free_name) != NULL)
+		free_name = arena_printf(w->arena, "%s-%u", name, first->next++);
+	file = arena_alloc(w->arena, sizeof(*file));
+	*file = (struct work_file){text, 2};
+	index_put(w->arena, &w->files, free_name, file);
 	r->files = arena_grow(w->arena, r->files, r->file_count, sizeof(*r->files));
 	r->files[r->file_count++] = (struct convert_file){free_name, text};
 	return free_name;
 }
 
-static bool is_in_line(enum foreign_area area)
-{
-	return area == FOREIGN_BIND_WORD || area == FOREIGN_SERVER_WORD || area == FOREIGN_LOG_WORD;
-}
-
-/* The row for the longest of the words that `text` begins with; one without advice gives way to a more
- * general one that has some. */
+/* The row for the longest of the words that `text` begins with. */
 static const struct foreign *find_row(const struct work *w, const char *text, bool in_line)
 {
 	const struct foreign *best = NULL;
@@ -71,7 +67,8 @@ static const struct foreign *find_row(const struct work *w, const char *text, bo
 	for (size_t i = 0; i < count; i++) {
 		const struct foreign *f = &rows[i];
 
-		if (f->whose != w->whose || f->area == FOREIGN_SECTION || is_in_line(f->area) != in_line)
+		if (f->whose != w->whose || f->area == FOREIGN_SECTION ||
+		    foreign_is_in_line(f->area) != in_line)
 			continue;
 		if (strlen(f->word) <= longest || suggest_starts_with(text, f->word) == 0)
 			continue;
@@ -125,6 +122,29 @@ bool work_word_by_table(struct work *w, struct old_line *line, const char *word)
 	return f != NULL;
 }
 
+const char *work_log_level(const char *word)
+{
+	static const char *const levels[][2] = {
+	    {"emerg", "alert"}, {"alert", "alert"},	{"crit", "error"},   {"err", "error"},
+	    {"error", "error"}, {"warning", "warning"}, {"warn", "warning"}, {"notice", "notice"},
+	    {"info", "info"},	{"debug", "debug"}};
+
+	for (size_t i = 0; i < ARRAY_LEN(levels); i++)
+		if (strcmp(word, levels[i][0]) == 0)
+			return levels[i][1];
+	return NULL;
+}
+
+bool work_log_is_new(struct work *w, struct old_line *line, const char *target)
+{
+	if (index_find(&w->logs, target) != NULL) {
+		old_set(w->arena, line, OLD_NO_EFFECT, "weir logs there already");
+		return false;
+	}
+	index_put(w->arena, &w->logs, target, line);
+	return true;
+}
+
 const char *work_duration(struct arena *a, long long ms)
 {
 	static const struct {
@@ -142,10 +162,17 @@ const char *work_duration(struct arena *a, long long ms)
 
 const char *work_joined(struct arena *a, const char *const *list, size_t count, const char *between)
 {
-	const char *out = "";
+	size_t len = 1;
+	char *out, *at;
 
 	for (size_t i = 0; i < count; i++)
-		out = arena_printf(a, "%s%s%s", out, i > 0 ? between : "", list[i]);
+		len += strlen(list[i]) + strlen(between);
+	out = at = arena_alloc(a, len);
+	for (size_t i = 0; i < count; i++) {
+		if (i > 0)
+			at = stpcpy(at, between);
+		at = stpcpy(at, list[i]);
+	}
 	return out;
 }
 
@@ -154,37 +181,6 @@ const char *work_password_hash(struct arena *a, const char *password)
 	char hash[PASSWORD_HASH_MAX];
 
 	return password_make(password, hash) ? arena_strndup(a, hash, strlen(hash)) : NULL;
-}
-
-const char *work_name_of_pattern(struct arena *a, const char *text)
-{
-	static const struct {
-		const char *begin;
-		const char *ours;
-	} begins[] = {{"^(.*\\.)?", "."}, {"^(.+\\.)?", "."}, {"(.*\\.)?", "."},
-		      {"(^|\\.)", "."},	  {"^.*\\.", "*."},   {"^.+\\.", "*."},
-		      {".*\\.", "*."},	  {"\\.", "*."},      {"^", ""}};
-	const char *ours = NULL;
-	char *out;
-	size_t len = 0;
-
-	for (size_t i = 0; i < ARRAY_LEN(begins) && ours == NULL; i++) {
-		if (strncmp(text, begins[i].begin, strlen(begins[i].begin)) != 0)
-			continue;
-		ours = begins[i].ours;
-		text += strlen(begins[i].begin);
-	}
-	if (ours == NULL || text[0] == '\0' || text[strlen(text) - 1] != '$')
-		return NULL;
-	out = arena_alloc(a, strlen(text) + 1);
-	for (; *text != '$' || text[1] != '\0'; text++) {
-		if (*text == '\\' && text[1] == '.')
-			text++;
-		else if (strchr("^$.*+?()[]{}|\\", *text) != NULL)
-			return NULL;
-		out[len++] = *text;
-	}
-	return arena_printf(a, "%s%s", ours, out);
 }
 
 const char *work_spaced(struct arena *a, const char *list)
@@ -254,4 +250,54 @@ const char *work_without_files(struct arena *a, const char *text)
 		text += len + (text[len] == ' ');
 	}
 	return out;
+}
+
+size_t work_word_len(const char *text)
+{
+	bool quoted = false;
+	size_t len = 0;
+
+	for (; text[len] != '\0' && (quoted || text[len] != ' '); len++) {
+		if (text[len] == '\\' && text[len + 1] != '\0')
+			len++;
+		else if (text[len] == '"')
+			quoted = !quoted;
+	}
+	return len;
+}
+
+/* The word with "x" in place of each ${NAME}. */
+static const char *with_x(struct arena *a, const char *word)
+{
+	const char *out = "";
+
+	for (const char *at; (at = strstr(word, "${")) != NULL && strchr(at, '}') != NULL;
+	     word = strchr(at, '}') + 1)
+		out = arena_printf(a, "%s%.*sx", out, (int)(at - word), word);
+	return arena_printf(a, "%s%s", out, word);
+}
+
+const char *work_without_variables(struct arena *a, const char *text, const char *first)
+{
+	const char *out = NULL;
+
+	while (*text != '\0') {
+		const size_t len = work_word_len(text);
+		const char *word = arena_strndup(a, text, len);
+		const bool varies = strstr(word, "${") != NULL;
+
+		if (varies && strchr(word, '"') != NULL)
+			word = with_x(a, word);
+		else if (varies)
+			word = out == NULL ? first : "";
+		if (word[0] != '\0')
+			out = out == NULL ? word : ini_join(a, out, word);
+		text += len + (text[len] == ' ');
+	}
+	return out != NULL ? out : first;
+}
+
+void work_add_closed(struct ini *ini, const char *name)
+{
+	ini_add(ini, ini_section(ini, IN_BACKEND, name, NULL), NULL, "server none", "127.0.0.1:1 disabled");
 }

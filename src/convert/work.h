@@ -5,6 +5,7 @@
 #ifndef WEIR_SRC_CONVERT_WORK_H
 #define WEIR_SRC_CONVERT_WORK_H
 
+#include "index.h"
 #include "ini.h"
 #include "weir/config/foreign.h"
 #include "weir/convert/convert.h"
@@ -19,6 +20,9 @@ struct work {
 	struct old_reading *reading;
 	struct ini ini;
 	enum foreign_whose whose;
+	struct index notes;
+	struct index files; /* by name */
+	struct index logs;  /* by target */
 };
 
 /* Converts what was read. */
@@ -33,21 +37,31 @@ const char *work_file(struct work *w, const char *name, const char *text);
 void work_by_table(struct work *w, struct old_line *line, size_t at);
 /* The same for a word inside a line. False if the table does not know it. */
 bool work_word_by_table(struct work *w, struct old_line *line, const char *word);
+/* A level of syslog(3) in our words; NULL: it is none. */
+const char *work_log_level(const char *word);
+/* Is this the first log to this target? Otherwise the line has no effect. */
+bool work_log_is_new(struct work *w, struct old_line *line, const char *target);
 /* A duration in our words; "0" for none. */
 const char *work_duration(struct arena *a, long long ms);
 /* The hash of a password, as htpasswd -B or openssl passwd -6 make it; NULL: this build cannot. */
 const char *work_password_hash(struct arena *a, const char *password);
 /* The texts, with `between` in between. */
 const char *work_joined(struct arena *a, const char *const *list, size_t count, const char *between);
-/* The name for a regular expression such as "^(.+\.)?a\.com$" (".a.com"), or NULL for another pattern. */
-const char *work_name_of_pattern(struct arena *a, const char *text);
 /* The list with each item on a line of its own. */
 const char *work_lines(struct arena *a, const char *list);
 /* The list with blanks in place of commas. */
 const char *work_spaced(struct arena *a, const char *list);
 
+/* The length of the word at `text`; a blank between quotes ends none. */
+size_t work_word_len(const char *text);
+/* Adds a backend whose clients are closed. */
+void work_add_closed(struct ini *ini, const char *name);
+
 /* The words of a use-backend line with something in place of each @FILE, to judge it by. */
 const char *work_without_files(struct arena *a, const char *text);
+/* The same for a line with ${VARIABLES}: an "x" for each in a word with quotes, `first` for another first
+ * word that has one, and none of the others. */
+const char *work_without_variables(struct arena *a, const char *text, const char *first);
 
 #define WORK_MAP_MAX 20000 /* entries of a map */
 

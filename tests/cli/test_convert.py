@@ -71,16 +71,6 @@ class Got:
         raise AssertionError(f"no line begins with {begin!r}")
 
 
-@pytest.fixture(name="haproxy")
-def _haproxy(tmp_path):
-    return lambda text, *args: Got(tmp_path, text, *args)
-
-
-@pytest.fixture(name="nginx")
-def _nginx(tmp_path):
-    return lambda text, *args: Got(tmp_path, text, *args, name="nginx.conf")
-
-
 def listen(more="", server="server s 10.0.0.1:80"):
     return LISTEN.replace("server s 10.0.0.1:80", server) + more
 
@@ -168,8 +158,8 @@ def test_several_defaults_each_hold_for_what_follows(haproxy):
 
 
 def test_words_of_all_servers_are_keys_of_the_section(haproxy):
-    got = haproxy(listen("server t 10.0.0.2:80 check inter 3s maxconn 5 weight 2\n"
-                         "default-server maxconn 5\n", "server s 10.0.0.1:80 check inter 3s"))
+    got = haproxy(listen("server t 10.0.0.2:80 check inter 3s maxconn 5 weight 2\n",
+                         "default-server maxconn 5\nserver s 10.0.0.1:80 check inter 3s"))
     section = got.sections["listen a"]
     assert section["check"] == ["tcp"] and section["check-interval"] == ["3s"]
     assert section["server-defaults"] == ["maxconn=5"]
@@ -237,7 +227,7 @@ def test_a_server_without_check_is_not_checked(haproxy):
      "http GET /x host=www expect=200-204"),
     ("option httpchk\nhttp-check send meth GET uri /y hdr Host h\nhttp-check disable-on-404",
      "http GET /y host=h soft-stop=404"),
-    ("option httpchk\nhttp-check expect rstatus ^[23]", "http OPTIONS / expect=200-299,300-399"),
+    ("option httpchk\nhttp-check expect rstatus ^[23]", "http OPTIONS / expect=200-399"),
     ("option mysql-check user u", "mysql user=u"), ("option pgsql-check user u", "pgsql user=u"),
     ("option redis-check", "redis"), ("option ldap-check", "ldap"), ("option ssl-hello-chk", "tls"),
     ("option smtpchk EHLO me", "smtp EHLO me"), ("option tcp-check", "tcp"),
@@ -279,12 +269,13 @@ def routes(lines):
     ("use_backend x if { req.ssl_sni -m end .a.com } { src 10.0.0.0/8 }", "src=10.0.0.0/8 sni=*.a.com"),
     ("use_backend x if { req.ssl_sni -m reg ^(.+\\.)?a\\.com$ }", "sni=.a.com"),
     ("use_backend x if { req.ssl_alpn h2 }", "alpn=h2"),
-    ("use_backend x if !{ req.ssl_sni -m found }", "sni=none"),
     ("use_backend x if { dst_port 80:90 }", "dst-port=80-90"),
     ("use_backend x if { dst_port ge 1024 }", "dst-port=1024-65535"),
     ("use_backend x if HTTP", "proto=http"),
-    ("use_backend x if !{ req.ssl_hello_type 1 }", "proto=http,ssh,other"),
     ("use_backend x if { req.payload(0,7) -m bin 5353482d322e30 }", "proto=ssh"),
+    ("use_backend x if { req.payload(0,4) -m str SSH- }", "proto=ssh"),
+    ("use_backend x if { req.payload(0,1) -m bin 16 }", "proto=tls"),
+    ("use_backend x if { req.payload(0,3) -m bin 160301 160303 }", "proto=tls"),
     ("use_backend x if { src -f /etc/nets.lst }", "src=@/etc/nets.lst"),
     ("use_backend x unless !LOCALHOST", "src=127.0.0.0/8,::1"),
 ])
@@ -301,7 +292,12 @@ def test_routes(haproxy, lines, ours):
 @pytest.mark.parametrize("line, why", [
     ("use_backend x if { req.ssl_sni -m sub a }", "part of a name"),
     ("use_backend x if { hdr(host) a }", "'hdr'"),
-    ("use_backend x if !{ src 10.0.0.0/8 }", "no 'not'"),
+    ("use_backend x if { req.payload(0,3) -m bin 160303 }", "'req.payload'"),
+    ("use_backend x if { req.payload(0,1) -m bin 160301 }", "'req.payload'"),
+    ("use_backend x if { req.payload(1,1) -m bin 16 }", "'req.payload'"),
+    ("use_backend x if { req.payload(0,1) -m bin 16 05 }", "'req.payload'"),
+    ("use_backend x if { req.payload(0,7) -m str SSH- }", "'req.payload'"),
+    ("use_backend x if !{ src 10.0.0.0/8 }\nuse_backend x if { hdr(host) a }", "no 'not'"),
     ("use_backend %[req.ssl_sni] if TRUE", "computes"),
     ("use_backend x if nobody", "no acl 'nobody'"),
 ])
@@ -328,7 +324,7 @@ def test_a_long_list_is_a_file(haproxy, tmp_path):
     got = haproxy(text, "-o", tmp_path / "out")
     assert got.code == 0, got.report
     assert (tmp_path / "out/lists/x.sni").read_text().split() == names
-    assert "use-backend x   = sni=@lists/x.sni" in (tmp_path / "out/weir.ini").read_text()
+    assert "use-backend x       = sni=@lists/x.sni" in (tmp_path / "out/weir.ini").read_text()
     checked = subprocess.run([WEIR, "-c", tmp_path / "out/weir.ini"], capture_output=True, text=True,
                              timeout=60, check=False)
     assert checked.returncode == 0, checked.stderr
@@ -336,7 +332,7 @@ def test_a_long_list_is_a_file(haproxy, tmp_path):
 
 @pytest.mark.parametrize("kind, entries, ours", [
     ("map", "a.com x\nb.com y\nc.com x\n", ["x = sni=a.com,c.com", "y = sni=b.com"]),
-    ("map_end", ".com y\n# comment\n.b.com x\n", ["x = sni=*.b.com", "y = sni=*.com"]),
+    ("map_end", ".com y\n# comment\n.b.com x\n", ["y = sni=*.com", "x = sni=*.b.com"]),
 ])
 def test_a_map_of_names_is_read(haproxy, tmp_path, kind, entries, ours):
     (tmp_path / "names.map").write_text(entries)
@@ -350,8 +346,9 @@ def test_a_map_of_names_is_read(haproxy, tmp_path, kind, entries, ours):
     assert got.state("use_backend")[0] == "lost" and "convert where it is" in got.state("use_backend")[1]
 
 
-def test_a_check_that_logs_in_only_asks_whether_a_server_is_alive(haproxy):
-    got = haproxy(listen("option tcp-check\ntcp-check send AUTH\\ x\\r\\n\ntcp-check expect string +OK\n"
+def test_a_check_that_logs_in_with_bytes_only_asks_whether_a_server_is_alive(haproxy):
+    got = haproxy(listen("option tcp-check\ntcp-check send-binary 4155544820780d0a\n"
+                         "tcp-check expect string +OK\n"
                          "tcp-check send PING\\r\\n\ntcp-check expect string +PONG\n",
                          "server s 10.0.0.1:80 check"))
     assert got.value("listen a", "check") == "redis"
@@ -381,8 +378,8 @@ def test_a_backend_that_may_be_down_gets_a_fallback(haproxy):
     ("tcp-request connection reject if { src -f /x.lst }", "deny-from", "@/x.lst"),
     ("stick-table type ip size 1k store conn_rate(10s)\ntcp-request connection track-sc0 src\n"
      "tcp-request connection reject if { sc0_conn_rate gt 20 }", "rate-limit-per-source", "20/10s"),
-    ("stick-table type ip size 1k store conn_cur\ntcp-request connection reject if { src_conn_cur ge 11 }",
-     "maxconn-per-source", "10"),
+    ("stick-table type ip size 1k store conn_cur\ntcp-request connection track-sc0 src\n"
+     "tcp-request connection reject if { src_conn_cur ge 11 }", "maxconn-per-source", "10"),
     ("tcp-request inspect-delay 5s\ntcp-request content accept if { req_ssl_hello_type 1 }\n"
      "tcp-request content reject", "sniff", "tls timeout=5s required"),
     ("tcp-request content reject unless { req_ssl_hello_type 1 }", "sniff", "tls required"),
@@ -397,6 +394,7 @@ def test_rules(haproxy, lines, key, value):
 
 def test_who_was_accepted_before_is_exempt_from_limits(haproxy):
     got = haproxy(listen("stick-table type ip size 1k store conn_rate(1s)\n"
+                         "tcp-request connection track-sc0 src\n"
                          "tcp-request connection accept if { src 10.0.0.0/8 }\n"
                          "tcp-request connection reject if { src_conn_rate gt 5 }\n"))
     assert got.value("listen a", "limit-exempt") == "10.0.0.0/8"
@@ -432,14 +430,20 @@ def test_nginx_what_the_unit_decides_has_no_effect(nginx, line):
 
 @pytest.mark.parametrize("lines, ours, states", [
     (["/run/haproxy/admin.sock mode 660 level admin expose-fd listeners"],
-     "unix:/run/weir/admin.sock mode=660 level=admin", ["different"]),
+     "unix:/run/weir/admin.sock mode=660 level=admin", ["carried"]),
     (["/var/lib/haproxy/stats user haproxy group haproxy"], "unix:/run/weir/admin.sock", ["different"]),
     (["unix@/a level operator", "/b level operator"], "unix:/run/weir/admin.sock level=operator",
-     ["different", "different"]),
-    (["/a level admin", "/b level user mode 666"], "unix:/run/weir/admin.sock level=admin",
-     ["different", "lost"]),
-    (["*:1999 level admin"], None, ["lost"]), (["ipv4@127.0.0.1:1999", "/a"], "unix:/run/weir/admin.sock",
-                                               ["lost", "different"]),
+     ["carried", "no-effect"]),
+    (["/a level admin", "/b level user mode 666"], "unix:/run/weir/admin.sock level=user mode=666",
+     ["no-effect", "carried"]),
+    (["/a user haproxy mode 660", "/b level admin user root group root mode 0660"],
+     "unix:/run/weir/admin.sock mode=660", ["different", "no-effect"]),
+    (["/a level admin mode 600", "/b mode 660 group x"], "unix:/run/weir/admin.sock mode=660",
+     ["no-effect", "different"]),
+    (["/a level admin mode 666", "/b level user mode 660 group x"],
+     "unix:/run/weir/admin.sock level=admin mode=666", ["carried", "lost"]),
+    (["*:1999"], None, ["lost"]), (["*:1999 level user"], None, ["lost"]),
+    (["ipv4@127.0.0.1:1999", "/a"], "unix:/run/weir/admin.sock", ["lost", "carried"]),
 ])
 def test_an_admin_socket_is_where_the_unit_has_it(haproxy, lines, ours, states):
     got = haproxy("global\n" + "".join(f"stats socket {line}\n" for line in lines) + listen())
@@ -447,6 +451,24 @@ def test_an_admin_socket_is_where_the_unit_has_it(haproxy, lines, ours, states):
     assert [got.state(f"stats socket {line}")[0] for line in lines] == states
     assert "unix:/run/weir/admin.sock" in (ROOT / "conf/weir.ini").read_text()
     assert "haproxy" not in got.ini
+    assert any("may still listen" in note for note in got.report["notes"]) == (ours is not None)
+
+
+@pytest.mark.parametrize("own", ["", "stats socket /a level operator\n"])
+def test_an_admin_socket_over_tcp_is_a_section_of_its_own(haproxy, own):
+    got = haproxy("global\nstats socket ipv4@127.0.0.1:1999 level admin\n" + own +
+                  "stats socket :2000 level admin expose-fd listeners\n" +
+                  listen().replace("listen a", "listen admin"))
+    assert got.sections["listen admin-2"] == {
+        "bind": ["127.0.0.1:1999", "0.0.0.0:2000"], "server socket": ["unix:/run/weir/admin.sock"]}
+    assert got.value("global", "admin-socket") == "unix:/run/weir/admin.sock" + " level=operator" * bool(own)
+    state, why = got.state("stats socket :2000")
+    assert state == "different" and "[listen admin-2]" in why and "everything" in why and got.code == 0
+
+
+def test_an_admin_socket_over_tcp_is_no_reason_to_listen(haproxy):
+    got = haproxy("global\nstats socket :2000 level admin\n" + listen("mode http\n"))
+    assert got.state("stats socket")[0] == "lost" and got.code == 1
 
 
 @pytest.mark.parametrize("line", ["description \"x\"", "id 5", "guid a", "option httplog",
@@ -464,9 +486,10 @@ def test_nginx_what_the_machine_does_has_no_effect(nginx, line):
 
 
 def test_notes_have_what_is_not_written(haproxy):
-    assert [note.split()[1] for note in haproxy(listen()).report["notes"]] == ["logs", "ends"]
+    notes = [note.split()[1] for note in haproxy(listen()).report["notes"]]
+    assert notes == ["logs", "ends", "sends", "tries"]
     got = haproxy("global\nlog /dev/log local0\nhard-stop-after 1m\n" + listen())
-    assert got.report["notes"] == []
+    assert [note.split()[1] for note in got.report["notes"]] == ["sends", "tries"]
 
 
 def test_http_and_tls_are_not_ours_and_lose_nothing(haproxy):
@@ -501,7 +524,8 @@ def test_a_password_is_nowhere_in_clear_text(haproxy, tmp_path):
     got = haproxy(secret)
     everything = got.process.stdout + got.process.stderr + got.report_path.read_text()
     assert "sesame" not in everything
-    assert got.state("tcp-check send AUTH")[0] == got.state("stats auth")[0] == "lost"
+    assert got.state("tcp-check send AUTH")[0] == "different"
+    assert got.state("stats auth")[0] == "lost"
     assert "htpasswd -cB stats.htpasswd admin" in got.state("stats auth")[1]
     assert "allow-from" not in got.sections["stats"]  # a page without its password stays on this machine
     out = tmp_path / "out"
@@ -776,7 +800,7 @@ def test_haproxy_file_that_cannot_be_read(tmp_path, text, line, why):
     ("stream {\nserver {\n", 2, "not closed"), ("stream { } }\n", 1, "closes nothing"),
     ("stream {\nlisten 80\n}\n", 2, "without its ';'"), ("stream {\n a \"x;\n}\n", 2, "quote"),
     ("stream {\nserver { listen {{ port }}; }\n}\n", 2, "template"),
-    ("include nothing.conf;\n", 1, "cannot be read"), ("include x.conf;\n", 1, "includes itself"),
+    ("include /dev/null;\n", 1, "cannot be read"), ("include x.conf;\n", 1, "includes itself"),
     ("a {" * 20 + "}" * 20, 1, "16 levels"),
 ])
 def test_nginx_file_that_cannot_be_read(tmp_path, text, line, why):
@@ -845,6 +869,13 @@ def stream(inside):
 
 
 ONE = "server { listen 10.0.0.9:80; proxy_pass 10.0.0.1:80; %s }"
+
+
+def test_one_address_may_stand_beside_all_of_its_port(nginx):
+    got = nginx(stream(ONE % "" + " server { listen 80; proxy_pass 10.0.0.2:80; }"))
+    binds = sorted(section["bind"] for section in got.sections.values() if "bind" in section)
+    assert binds == [["0.0.0.0:80"], ["10.0.0.9:80"]]
+    assert [got.state(f"listen {x}")[0] for x in ("80", "10.0.0.9:80")] == ["carried"] * 2 and got.code == 0
 
 
 @pytest.mark.parametrize("address, ours", [
@@ -931,11 +962,14 @@ def test_nginx_protocols(nginx):
 
 def test_nginx_resolver_and_logs(nginx):
     got = nginx("error_log syslog:server=10.0.0.1,facility=local3 warn;\n" +
-                stream("resolver 10.0.0.53 valid=30s ipv6=off;\naccess_log /var/log/s.log f;\n" + ONE % ""))
+                stream("resolver 10.0.0.53 valid=30s ipv6=off;\naccess_log /var/log/s.log f;\n" +
+                       (ONE % "").replace("10.0.0.1:80", "app.example:80")))
     assert got.sections["global"]["log"] == ["syslog:10.0.0.1 facility=local3 level=warning",
                                              "file:/var/log/s.log"]
     assert got.sections["global"]["resolvers"] == ["10.0.0.53"]
-    assert got.sections["defaults"]["resolve-family"] == ["ipv4"]
+    assert got.value("listen port-80", "resolve-family") == "ipv4"
+    assert got.value("listen port-80", "resolve-interval") == "30s"
+    assert "resolve-" not in nginx(stream("resolver 10.0.0.53 valid=30s;\n" + ONE % "")).ini
 
 
 def test_nginx_the_most_specific_name_comes_first(nginx):
@@ -946,9 +980,9 @@ def test_nginx_the_most_specific_name_comes_first(nginx):
                        "".join(f"upstream {u} {{ server 10.0.0.1:1; }}\n" for u in "abdnvwx") +
                        "server { listen 443; ssl_preread on; preread_timeout 3s; proxy_pass $u; }"))
     lines = [line.split(" = ")[1] for line in got.ini.splitlines() if line.startswith("use-backend")]
-    assert lines == ["sni=a.b.example.com", "sni=www.example.com", "sni=none", "sni=*.b.example.com",
-                     "sni=*.example.com", "sni=.x.org"]
-    assert got.value("frontend u", "default-backend") == "d"
+    assert lines == ["sni=a.b.example.com", "sni=www.example.com", "sni=*.b.example.com",
+                     "sni=*.example.com", "sni=.x.org", "sni=any"]
+    assert got.value("frontend u", "default-backend") == "n"
     assert got.value("frontend u", "sniff") == "tls timeout=3s"
     assert got.code == 0, got.report
 
@@ -1021,9 +1055,9 @@ def test_nginx_includes_are_relative_to_the_prefix(tmp_path):
 
 def test_nginx_notes_have_what_is_not_written(nginx):
     got = nginx(stream(ONE % ""))
-    assert [note.split()[1] for note in got.report["notes"]] == ["closes", "has", "waits"]
+    assert [note.split()[1] for note in got.report["notes"]] == ["closes", "sends", "has", "waits"]
     got = nginx("worker_processes auto; worker_shutdown_timeout 1m;" + stream(ONE % ""))
-    assert [note.split()[1] for note in got.report["notes"]] == ["closes"]
+    assert [note.split()[1] for note in got.report["notes"]] == ["closes", "sends"]
     assert got.sections["global"]["hard-stop-after"] == ["1m"]
 
 
@@ -1034,6 +1068,7 @@ def test_a_file_for_inside_of_stream(nginx):
 @pytest.mark.parametrize("text, whose", [
     ("global\nfrontend f\nbind :80\n", "HAProxy"), ("events { }\nstream {\n}\n", "nginx"),
     ("global\n[listen a]\nbind = :80\n", None), ("[listen a]\nbnd = :80\n", None),
+    ("[listen a]\nbnd = :80\nserver a = ${WEIR_A}:80\nserver b = ${WEIR_A}:81\n", None),
 ])
 def test_a_check_of_another_programs_file_names_the_converter(tmp_path, text, whose):
     path = tmp_path / "x"

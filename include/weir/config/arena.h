@@ -8,7 +8,8 @@
  * jump was chosen over returning NULL from each of the hundred calls between a line and the snapshot, because
  * none of them could do anything but pass it up. The price is a rule: between setting `no_memory` and
  * arena_free() nobody may hold anything unknown to the arena; anything that must be released goes into a
- * block of arena_alloc_owner(). A copy (copy.h) is made in the same way. Without `no_memory` a failed
+ * block of arena_alloc_owner(). With `max`, memory runs out when the blocks together have more bytes than
+ * that. A copy (copy.h) is made in the same way. Without `no_memory` a failed
  * allocation fails a check(). One thread at a time.
  */
 #ifndef WEIR_CONFIG_ARENA_H
@@ -23,6 +24,8 @@ struct arena_block;
 struct arena {
 	struct arena_block *blocks; /* owns */
 	jmp_buf *no_memory;	    /* borrows, while its setter runs; NULL = failed check() */
+	size_t max;		    /* bytes; 0 = no limit */
+	size_t used;		    /* bytes, with those of the blocks' heads */
 };
 
 void *arena_alloc(struct arena *a, size_t size);

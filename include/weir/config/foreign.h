@@ -7,11 +7,12 @@
 #ifndef WEIR_CONFIG_FOREIGN_H
 #define WEIR_CONFIG_FOREIGN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum foreign_whose { FOREIGN_HAPROXY, FOREIGN_NGINX };
 
-/* Where a word occurs. Those before FOREIGN_BIND_WORD begin a line. */
+/* Where a word occurs. */
 enum foreign_area {
 	FOREIGN_GLOBAL,       /* HAProxy: global */
 	FOREIGN_SECTION_LINE, /* HAProxy: defaults, frontend, backend, listen */
@@ -28,6 +29,12 @@ enum foreign_area {
 	FOREIGN_LOG_WORD,
 	FOREIGN_SECTION,      /* a section or a block */
 };
+
+/* Are these words within a line, not at its beginning? */
+static inline bool foreign_is_in_line(enum foreign_area area)
+{
+	return area == FOREIGN_BIND_WORD || area == FOREIGN_SERVER_WORD || area == FOREIGN_LOG_WORD;
+}
 
 enum foreign_state {
 	FOREIGN_SAME,      /* the same name, perhaps with '=' or a unit */

@@ -24,17 +24,19 @@ enum old_fate {
 	OLD_OPEN, /* nobody has looked at it */
 	OLD_CARRIED,
 	OLD_NO_EFFECT, /* weir does without it */
-	OLD_NOT_OURS,  /* HTTP, TLS termination, UDP, scripts */
+	OLD_NOT_OURS,  /* HTTP, TLS termination, UDP */
 	OLD_DIFFERENT, /* converted to what is not quite the same */
 	OLD_LOST,
 	OLD_FATES
 };
 
 struct old_line;
+struct index;
 
 struct old_lines {
 	struct old_line **list;
 	size_t count;
+	const struct index *last; /* borrows; the last of each first word; NULL = none was made */
 };
 
 struct old_line {
@@ -78,15 +80,21 @@ void old_set(struct arena *a, struct old_line *line, enum old_fate fate, const c
     __attribute__((format(printf, 4, 5)));
 /* The word number `i`, "" if there are fewer. */
 const char *old_word(const struct old_line *line, size_t i);
+/* Has the line this word, from number `from` on? */
+bool old_has_word(const struct old_line *line, size_t from, const char *word);
 /* Reads a whole file: a text with its final NUL, or NULL and an error that names `from` at `line` if it is
  * not NULL. Refuses large and binary files, and more than OLD_FILES_MAX. */
 char *old_read_file(struct old_reading *r, const char *path, const char *from, unsigned line);
+/* Adds a line, which the list borrows. */
+void old_lines_add(struct arena *a, struct old_lines *to, struct old_line *line);
 /* Adds a line to the reading and to `to`. False after an error. */
 bool old_add(struct old_reading *r, struct old_lines *to, struct old_line *line);
 /* Does the text have a mark of a template that was not rendered? Returns the mark, or NULL. */
 const char *old_template_mark(const char *text, size_t len);
 /* The text with passwords replaced by asterisks, in `a`. `words` are those of the line. */
 const char *old_mask(struct arena *a, const char *text, const char *const *words, size_t count);
+/* Is a variable of this name likely to hold a password, as REDIS_PASSWORD or API_KEY? */
+bool old_is_secret_name(const char *name);
 /* Where a password inside a word begins, as in "AUTH x" or "password=x", or NULL. */
 const char *old_secret(const char *word);
 /* May the comment be copied: does it look like one without a password? */
@@ -95,6 +103,8 @@ bool old_comment_ok(const char *text, size_t len);
 /* Reads HAProxy's files and folders (their *.cfg, sorted bytewise, as haproxy does) one after the other.
  * False after an error. */
 bool haproxy_read(struct old_reading *r, const char *const *paths, size_t count);
+/* Does the line begin a section of HAProxy's? */
+bool haproxy_begins_section(const struct old_line *line);
 /* The words of one line of HAProxy's, without its comment: as many as fit in `max`. Returns how many, or -1
  * with `*error`. `*comment` is where the comment begins, or NULL. Variables stay as ${NAME}. */
 int haproxy_words(struct arena *a, const char *text, const char **words, size_t max, const char **comment,

@@ -35,6 +35,7 @@ static void directives_and_blocks(void **state)
 	expect("a 'b c' \"d\\\"e\" f\\ g;", "1:a|b c|d\"e|f\\ g");
 	expect("a ${b}c $d;", "1:a|${b}c|$d");
 	expect("a{b;}c;", "1:a{1:b} 1:c");
+	expect("include /nonexistent/x; a;", "1:include|/nonexistent/x 1:a");
 	expect("'' x; \"~^a$\" y;", "1:|x 1:~^a$|y");
 	expect("a 'b\nc';\nd;", "1:a|b\nc 3:d");
 }
@@ -55,7 +56,8 @@ static void what_cannot_be_read_is_named_with_its_line(void **state)
 	expect_error("a \"b\n;", 1, "not closed");
 	expect_error("a 'b'c;", 1, "after a quote");
 	expect_error("{ }", 1, "without a directive");
-	expect_error("include /nonexistent/x;", 1, "cannot be read");
+	expect_error("include /;", 1, "cannot be read");
+	expect_error("a \1b;", 1, "control character");
 	expect_error("a;\nlisten <%= port %>;", 2, "template");
 }
 

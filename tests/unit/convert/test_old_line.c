@@ -21,6 +21,19 @@ static void a_fate_only_gets_worse(void **state)
 	arena_free(&a);
 }
 
+static void the_reasons_of_a_line_are_few(void **state)
+{
+	struct arena a = {0};
+	struct old_line line = {.count = 0};
+
+	(void)state;
+	for (unsigned i = 0; i < 1000; i++)
+		old_set(&a, &line, OLD_LOST, "its backend 'b%u' is not converted", i);
+	assert_true(strlen(line.why) < 500);
+	assert_string_equal(line.why + strlen(line.why) - 5, "; ...");
+	arena_free(&a);
+}
+
 static void expect_mask(const char *const *words, size_t count, const char *wanted)
 {
 	struct arena a = {0};
@@ -50,12 +63,13 @@ static void comments_that_may_have_a_password_are_not_copied(void **state)
 	assert_false(old_comment_ok("Password: x", 11));
 	assert_false(old_comment_ok("-------", 7));
 	assert_false(old_comment_ok("a\033b", 3));
+	assert_false(old_comment_ok("a\177b", 3));
 }
 
 static void marks_of_templates(void **state)
 {
-	static const char *const with[] = {"a {{ b }}", "{% if", "<%= x", "@@X@@", "$(x)"};
-	static const char *const without[] = {"a { b }", "%[src]", "a@b", "${x}", "<x>"};
+	static const char *const with[] = {"a {{ b }}", "{% if", "{%if x%}", "<%= x", "@@X@@", "$(x)"};
+	static const char *const without[] = {"a { b }", "%[src]", "a@b", "${x}", "<x>", "{%ci}"};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(with); i++)
@@ -68,6 +82,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(a_fate_only_gets_worse),
+	    cmocka_unit_test(the_reasons_of_a_line_are_few),
 	    cmocka_unit_test(passwords_are_masked),
 	    cmocka_unit_test(comments_that_may_have_a_password_are_not_copied),
 	    cmocka_unit_test(marks_of_templates),

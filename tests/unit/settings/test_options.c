@@ -253,7 +253,7 @@ static void near_words_are_found_and_far_ones_are_not(void **state)
 
 static bool is_line(const struct foreign *f)
 {
-	return f->area < FOREIGN_BIND_WORD;
+	return !foreign_is_in_line(f->area) && f->area != FOREIGN_SECTION;
 }
 
 static void translated_words_are_no_keys_of_ours(void **state)

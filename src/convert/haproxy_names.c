@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * haproxy_names.c - names that HAProxy accepts and an INI does not: a colon, two servers of one name, and
+ * regular expressions for names of TLS clients.
+ *
+ * HAProxy before 2.4 took two servers of one name, and many files still have them. Main thread.
+ */
+#include <string.h>
+
+#include "haproxy.h"
+#include "pattern.h"
+#include "weir/base/check.h"
+
+#define NAME_BYTES 63 /* that weir takes */
+
+const char *haproxy_name(struct arena *a, const char *name)
+{
+	char *out = arena_strndup(a, name, strlen(name));
+
+	for (char *c = out; *c != '\0'; c++)
+		if (*c == ':')
+			*c = '-';
+	return out;
+}
+
+static bool is_taken(struct haproxy *h, const struct ini_section *s, const char *name)
+{
+	return ini_find(s, arena_printf(h->arena, "server %s", name)) != NULL ||
+	       ini_find(s, arena_printf(h->arena, "servers %s", name)) != NULL;
+}
+
+const char *haproxy_server_name(struct haproxy *h, const struct ini_section *s, struct old_line *line,
+				const char *name)
+{
+	const bool is_long = strlen(name) > NAME_BYTES;
+	const char *plain = haproxy_name(h->arena, name), *ours;
+
+	/* With room for a number. */
+	if (is_long)
+		plain = arena_strndup(h->arena, plain, NAME_BYTES - 4);
+	ours = plain;
+	for (unsigned n = 2; is_taken(h, s, ours); n++)
+		ours = arena_printf(h->arena, "%s-%u", plain, n);
+	if (is_long)
+		old_set(h->arena, line, OLD_DIFFERENT, "its name is '%s': a name has at most %d bytes", ours,
+			NAME_BYTES);
+	else if (strcmp(plain, name) != 0)
+		old_set(h->arena, line, OLD_DIFFERENT, "its name is '%s': a colon ends a key", ours);
+	else if (strcmp(ours, name) != 0)
+		old_set(h->arena, line, OLD_DIFFERENT, "its name is '%s': '%s' is a server before it", ours,
+			name);
+	return ours;
+}
+
+size_t haproxy_names_of_patterns(struct arena *a, const char **values, size_t count, struct term *t)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const char *differs;
+		const char *names = pattern_names(a, "HAProxy", values[i], &differs);
+
+		if (names == NULL) {
+			t->kind = TERM_OTHER;
+			t->value = "a regular expression: write the names, or *.NAME";
+			return 0;
+		}
+		if (names[0] != '\0')
+			values[kept++] = names;
+		t->differs = differs != NULL ? differs : t->differs;
+	}
+	if (kept == 0) {
+		t->kind = TERM_FALSE;
+		t->value = "it never holds: no name fits the regular expression";
+	}
+	return kept;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * nginx_index.c - finds the directives of stream { } by their words.
+ *
+ * Main thread.
+ */
+#include <string.h>
+
+#include "nginx.h"
+
+static void count_users(struct nginx *n, const struct old_line *block)
+{
+	for (size_t i = 0; i < block->inside.count; i++) {
+		const struct old_line *line = block->inside.list[i];
+		struct nginx_users *users = index_find(&n->users, old_word(line, 1));
+
+		if (strcmp(line->words[0], "server") == 0)
+			continue;
+		if (users == NULL) {
+			users = arena_alloc(n->arena, sizeof(*users));
+			index_put(n->arena, &n->users, old_word(line, 1), users);
+		}
+		users->count++;
+	}
+}
+
+/* Puts a server block under each address that it listens at. */
+static void index_listens(struct nginx *n, struct old_line *block)
+{
+	for (size_t i = 0; i < block->inside.count; i++) {
+		const struct old_line *line = block->inside.list[i];
+		struct old_lines *known = index_find(&n->listens, old_word(line, 1));
+
+		if (strcmp(line->words[0], "listen") != 0)
+			continue;
+		if (known == NULL) {
+			known = arena_alloc(n->arena, sizeof(*known));
+			index_put(n->arena, &n->listens, old_word(line, 1), known);
+		}
+		if (known->count == 0 || known->list[known->count - 1] != block)
+			old_lines_add(n->arena, known, block);
+	}
+}
+
+/* Each server block looks for what is here. */
+void nginx_index(struct nginx *n, const struct old_lines *lines)
+{
+	n->words = n->blocks = n->users = n->listens = (struct index){.count = 0};
+	n->loose = (struct old_lines){.last = &n->words};
+	for (size_t i = 0; i < lines->count; i++) {
+		struct old_line *line = lines->list[i];
+		const char *key = arena_printf(n->arena, "%s %s", line->words[0], old_word(line, 1));
+
+		index_put(n->arena, &n->words, line->words[0], line);
+		if (line->block && index_find(&n->blocks, key) == NULL)
+			index_put(n->arena, &n->blocks, key, line);
+		count_users(n, line);
+		if (!line->block)
+			old_lines_add(n->arena, &n->loose, line);
+		else if (strcmp(line->words[0], "server") == 0)
+			index_listens(n, line);
+	}
+	n->indexed = *lines;
+	n->indexed.last = &n->words;
+	n->stream = &n->indexed;
+}

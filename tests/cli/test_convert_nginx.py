@@ -1,0 +1,724 @@
+# SPDX-License-Identifier: MIT
+"""`weir convert`: nginx's variables, maps and patterns, and what has no line of ours.
+
+Runs the binary named by WEIR_BIN (build/src/weir). test_convert.py has the defaults and the report.
+"""
+
+import pytest
+
+from test_convert import ONE, stream
+
+
+def routes(got):
+    """The use-backend lines, and the default-backend, in the order of the file."""
+    return [tuple(part.strip() for part in line.removeprefix("use-backend ").split("=", 1))
+            for line in got.ini.splitlines() if line.startswith(("use-backend", "default-backend"))]
+
+
+def preread(passes, maps, *listens):
+    """A server that passes to `passes`, behind `maps`, with the upstreams a, b and c."""
+    listen = "".join(f"listen {port}; " for port in listens or (443,))
+    return stream(maps + "".join(f" upstream {u} {{ server 10.0.0.{i}:1; }}\n" for i, u in enumerate("abc")) +
+                  f"server {{ {listen} ssl_preread on; proxy_pass {passes}; }}")
+
+
+SNI = "map $ssl_preread_server_name $u { "
+
+
+# ---- patterns of names ----
+
+
+@pytest.mark.parametrize("pattern, names", [
+    (r"~^a\.com$", "a.com"), (r"~*^(www\.)?a\.com$", "www.a.com,a.com"), (r"~\.a\.com$", "*.a.com"),
+    (r"~^(www|api)\.a\.com$", "www.a.com,api.a.com"), (r"~^(.+\.)?a\.com$", ".a.com"),
+    (r"~(^|\.)a\.com$", ".a.com"), (r"~^.+\.a\.com$", "*.a.com"), (r"~^(?:x|y-1)\.a\.(com|org)$",
+                                                                  "x.a.com,x.a.org,y-1.a.com,y-1.a.org"),
+    (r"~^(?<name>.+)\.a\.com$", "*.a.com"), (r"~^n[1-3]\.a\.com$", "n1.a.com,n2.a.com,n3.a.com"),
+    (r"~^a\.com$|^b\.com$", "a.com,b.com"), (r"~^([^.]+\.)*a\.com$", ".a.com"), ("~.+", "any"),
+    (r"~^s\d\.a\.com$", ",".join(f"s{i}.a.com" for i in range(10))),
+])
+def test_a_pattern_is_the_names_that_it_stands_for(nginx, pattern, names):
+    got = nginx(preread("$u", SNI + f'"{pattern}" a; default b; }}'))
+    assert routes(got) == [("a", "sni=" + names), ("default-backend", "b")]
+    assert got.state("~")[0] == "carried" and got.code == 0
+
+
+@pytest.mark.parametrize("pattern, names, why", [
+    (r"~^a.com$", "a.com", "stands for any byte"), (r"~a\.com$", ".a.com", "that only end so"),
+    (r"~^a\.com", "a.com", "go on behind it"), (r"~^[^.]+\.a\.com$", "*.a.com", "any depth"),
+    (r"~^.*a\.com$", ".a.com", "that only end so"), (r"~^[a-z0-9-]+\.a\.com$", "*.a.com", "any depth"),
+])
+def test_a_pattern_for_nearly_the_same_names_is_different(nginx, pattern, names, why):
+    got = nginx(preread("$u", SNI + f'"{pattern}" a; default b; }}'))
+    assert routes(got)[0] == ("a", "sni=" + names)
+    assert got.state("~")[0] == "different" and why in got.state("~")[1]
+
+
+@pytest.mark.parametrize("pattern", [
+    "~google", r"~^api\.", r"~^.+-node\.a\.com$", r"~^(a", r"~^a\.c[", r"~^a{2}\.com$", r"~^(?=a)b\.com$",
+    r"~^(a|b|c|d|e)(a|b|c|d|e)(a|b|c|d|e)\.com$", r"~^a\.example", r"~^\bx\.com$", r"~^www\..*\.com$",
+    "~^a+b$",
+    r"~^" + "(" * 20 + "a" + ")" * 20 + r"\.com$", r"~^a\.com$)", r"~^(?P",
+])
+def test_a_pattern_that_no_names_stand_for_is_lost(nginx, pattern):
+    got = nginx(preread("$u", SNI + f'"{pattern}" a; default b; }}'))
+    assert routes(got) == [("default-backend", "b")]
+    assert got.state("~")[0] == "lost" and "regular expression" in got.state("~")[1] and got.code == 10
+
+
+def test_a_protocol_may_have_a_dot_that_is_not_escaped(nginx):
+    got = nginx(preread("$u", r"map $ssl_preread_alpn_protocols $u { ~\bhttp/1.1\b a; ~\bh2\b b; h3 c; "
+                              r"~^x$ c; ~\b(h2|h3) c; }"))
+    assert routes(got) == [("a", "alpn=http/1.1"), ("b", "alpn=h2"), ("c", "alpn=h3,x")]
+    assert got.state(r"~\b(h2|h3)")[0] == "lost"
+
+
+# ---- variables ----
+
+
+def test_a_variable_may_be_part_of_an_address(nginx):
+    got = nginx(preread("127.0.0.1:$p",
+                        r"map $ssl_preread_alpn_protocols $p { ~\bacme-tls/1\b 81; default 82; }"))
+    assert routes(got) == [("127.0.0.1-81", "alpn=acme-tls/1"), ("default-backend", "127.0.0.1-82")]
+    assert got.sections["backend 127.0.0.1-82"]["server s1"] == ["127.0.0.1:82"] and got.code == 0
+
+
+@pytest.mark.parametrize("maps, passes", [
+    ('map "" $u { default be.example:5; }', "$u"), ("map $remote_addr $u { default be.example; }", "${u}:5"),
+    ("set $v example; map $ssl_preread_server_name $u { default be.$v; }", "$u:5"),
+    ("map x $u { x be.example:5; default y; }", "$u"),
+])
+def test_a_variable_with_one_value_is_that_value(nginx, maps, passes):
+    got = nginx(preread(passes, maps))
+    (server,) = [s["server be.example"] for s in got.sections.values() if "server be.example" in s]
+    assert server == ["be.example:5"] and "use-backend" not in got.ini
+    assert got.report["counts"]["lost"] == 0 and got.state("map")[0] == "carried"
+
+
+def test_a_variable_of_set_is_that_of_the_block(nginx):
+    got = nginx(stream("set $p 1; server { listen 80; set $p 2; set $x 3; proxy_pass 10.0.0.1:$p; }"))
+    assert got.sections["listen port-80"]["server s1"] == ["10.0.0.1:2"]
+    assert got.state("set $p 1")[0] == "no-effect" and got.state("set $x")[0] == "no-effect" and got.code == 0
+
+
+def test_a_map_of_the_values_of_others_is_looked_up(nginx):
+    got = nginx(preread("$u", "geo $remote_addr $bad { default 0; 10.0.0.0/8 1; }\n"
+                              "map $ssl_preread_server_name $ok { a.com 1; b.com 1; default 0; }\n"
+                              'map "$ok:$bad" $u { "1:0" a; "0:1" b; "5:5" c; default c; }'))
+    assert routes(got) == [("c", "sni=a.com,b.com src=10.0.0.0/8"), ("a", "sni=a.com,b.com"),
+                           ("b", "src=10.0.0.0/8"), ("default-backend", "c")]
+    assert got.state("5:5")[0] == "no-effect" and got.code == 0
+    assert got.value("frontend u", "sniff") == "tls timeout=30s"
+
+
+def test_a_map_may_choose_between_maps(nginx):
+    got = nginx(preread("$u", "map $ssl_preread_server_name $n { a.com a; default b; }\n"
+                              'map $ssl_preread_protocol $u { "" c; default $n; }'))
+    assert routes(got) == [("c", "proto=http,ssh,other"), ("a", "sni=a.com"), ("default-backend", "b")]
+    assert got.value("frontend u", "sniff") == "auto timeout=30s"
+
+
+def test_a_map_of_name_and_port(nginx):
+    got = nginx(preread("$u", 'map "$ssl_preread_server_name:$server_port" $u { "a.com:1" a; "b.com:2" b; '
+                              "~x c; default c; }", 1, 2))
+    assert routes(got) == [("a", "dst-port=1 sni=a.com"), ("closed", "dst-port=1"),
+                           ("b", "dst-port=2 sni=b.com"), ("closed", "dst-port=2")]
+    assert got.state("~x")[0] == "lost"
+
+
+@pytest.mark.parametrize("target, server", [
+    ("10.0.0.1:1$server_port", "10.0.0.1:180"), ("$server_port.example:5", "80.example:5"),
+    ("10.0.0.1:$server_port", "10.0.0.1:*"),
+])
+def test_the_port_of_the_listener_in_a_target(nginx, target, server):
+    got = nginx(stream(f"server {{ listen 80; proxy_pass {target}; }}"))
+    assert f" = {server}\n" in got.ini and got.code == 0
+    got = nginx(stream(f"server {{ listen 80-81; proxy_pass {target}; }}"))
+    assert got.code == (0 if server.endswith("*") else 1)
+
+
+def test_a_name_that_has_no_address_is_closed(nginx):
+    got = nginx(preread("$u", SNI + 'a.com ""; default b; }'))
+    assert routes(got) == [("closed", "sni=a.com"), ("default-backend", "b")]
+    assert got.sections["backend closed"]["server none"] == ["127.0.0.1:1 disabled"] and got.code == 0
+    got = nginx(preread("$u:5", SNI + 'a.com ""; b.com x; }'))
+    assert routes(got) == [("closed", "sni=a.com"), ("x-5", "sni=b.com")] and got.code == 0
+
+
+def test_a_name_that_some_clients_may_choose(nginx):
+    got = nginx(preread("$u", SNI + "a.com $ssl_preread_server_name:8443; default 127.0.0.1:1; }"))
+    assert routes(got) == [("any", "sni=a.com"), ("default-backend", "127.0.0.1-1")]
+    assert got.sections["backend any"]["server any"] == ["sni@8443"]
+    assert got.state("a.com")[0] == "different"
+
+
+@pytest.mark.parametrize("word", ["proxy_upload_rate", "proxy_download_rate"])
+def test_a_rate_that_a_map_makes_is_lost_wherever_it_is(nginx, word):
+    rate = "map $remote_addr $rate { 10.0.0.1 1m; default 0; }\n"
+    for text in (f"{word} $rate;\n" + ONE % "", ONE % f"{word} $rate;"):
+        got = nginx(stream(rate + text))
+        assert got.state(word)[0] == "lost" and "pacing" in got.state(word)[1]
+    got = nginx(stream(rate + f"{word} $rate;\n" + ONE % f"{word} 0;"))
+    assert got.state(word + " $rate")[0] == "no-effect" and got.code == 0
+
+
+@pytest.mark.parametrize("bind, words", [("10.0.0.5", "source=10.0.0.5"), ("$remote_addr", "source=client")])
+def test_an_address_to_connect_from_to_names_that_clients_choose(nginx, bind, words):
+    server = "server { listen %s; ssl_preread on; proxy_pass $ssl_preread_server_name:443; %s }\n"
+    got = nginx(stream(server % (443, f"proxy_bind {bind};") + server % (444, "")))
+    assert got.sections["backend any"]["server any"] == ["sni@443 " + words]
+    assert got.sections["backend any-2"]["server any"] == ["sni@443"]
+    assert got.state("proxy_bind")[0] == "carried" and got.code == 0
+
+
+@pytest.mark.parametrize("maps, passes, line, why", [
+    ("", "$nothing:1", "proxy_pass", "no map or geo here makes '$nothing'"),
+    ("map $hostname $u { x a; default b; }", "$u", "proxy_pass", "'$hostname'"),
+    (SNI + r"~^(.+)\.a\.com$ $1.internal:5; }", "$u", "~^", "parts of names"),
+    (r"map $ssl_preread_alpn_protocols $n { ~\bh2\b a; default b; }"
+     r"map $ssl_preread_alpn_protocols $u { ~\bh3\b $n; default c; }", "$u",
+     "map $ssl_preread_alpn_protocols $n", "once"),
+    ('map "$u" $u { x y; default z; }', "$u", "proxy_pass", "too many others"),
+    ("geo $g { default x; 10.0.0.0/8 y; }\n" 'map "$g" $u { ~x a; default b; }', "$u", "map $g",
+     "which pattern"),
+])
+def test_a_variable_that_weir_does_not_know_is_lost(nginx, maps, passes, line, why):
+    got = nginx(preread(passes, maps) + "")
+    assert got.state(line)[0] == "lost" and why in got.state(line)[1]
+
+
+def test_maps_that_make_too_many_lines_are_lost(nginx):
+    names = "".join(f"n{i} x{i}; " for i in range(200))
+    networks = "".join(f"10.0.0.{i} y{i}; " for i in range(200))
+    got = nginx(preread("$u$v", SNI + names + "} geo $v { " + networks + "}"))
+    reasons = {line["why"] for line in got.report["lines"] if line["state"] == "lost"}
+    assert any("too many others" in (why or "") for why in reasons) and got.report["result"] is False
+
+
+def test_a_control_character_is_an_error(nginx):
+    got = nginx(stream("map $remote_addr $u { default a; }\nserver { listen 80; proxy_pass \1u\2\3; }"))
+    assert got.report["error"]["line"] == 4 and "control character" in got.report["error"]["text"]
+
+
+# ---- networks ----
+
+
+@pytest.mark.parametrize("maps, lines", [
+    ("geo $u { ranges; 10.0.0.0-10.0.0.255 a; 10.0.1.1-10.0.1.4 b; default c; }",
+     [("a", "src=10.0.0.0/24"), ("b", "src=10.0.1.1/32,10.0.1.2/31,10.0.1.4/32"), ("default-backend", "c")]),
+    (r"map $remote_addr $u { ~^10\.1\. a; ~^10\. b; ~^1\.2\.3\.4$ a; 9.9.9.9 a; default c; }",
+     [("a", "src=9.9.9.9,10.1.0.0/16"), ("b", "src=10.0.0.0/8"), ("a", "src=1.2.3.4/32"),
+      ("default-backend", "c")]),
+    ("geo $u { 0.0.0.0-255.255.255.255 a; }", [("a", "src=0.0.0.0/0")]),
+    ("geo $u { 10.1.2.3/8 a; 2001:db8::1/32 b; 10.0.0.0/33 c; }",
+     [("b", "src=2001:db8::/32"), ("a", "src=10.0.0.0/8")]),
+])
+def test_networks_of_a_map(nginx, maps, lines):
+    got = nginx(preread("$u", maps))
+    assert routes(got) == lines and got.code == (10 if "/33" in maps else 0)
+
+
+@pytest.mark.parametrize("key", [r"~^10", r"~^10\.x", r"~10\.", r"~^300\.", r"~^1\.2\.3\.4\.",
+                                 "10.0.0.9-10.0.0.1", "10.0.0.1-x", r"~^1\.2\.3\.4"])
+def test_what_is_no_network_is_lost(nginx, key):
+    got = nginx(preread("$u", "map $remote_addr $u { " + key + " a; default c; }"))
+    assert got.state(key)[0] == "lost" and routes(got) == [("default-backend", "c")]
+
+
+def test_a_network_in_a_map_is_a_text_for_nginx(nginx):
+    got = nginx(preread("$u", "map $remote_addr $u { 10.0.0.0/8 a; default c; }"))
+    assert got.state("10.0.0.0/8")[0] == "different"
+
+
+def test_bits_behind_a_network_are_ignored(nginx):
+    rules = "allow 192.168.1.1/24; allow 2001:db8::5/32; deny all; set_real_ip_from 10.1.1.1/8;"
+    got = nginx(stream((ONE % rules).replace(":80;", ":80 proxy_protocol;", 1)))
+    assert got.value("listen port-80", "allow-from") == "192.168.1.0/24 2001:db8::/32"
+    assert got.value("listen port-80", "trusted") == "10.0.0.0/8" and got.code == 0
+
+
+# ---- lines that hold for several blocks ----
+
+
+def test_what_no_server_uses_has_no_effect(nginx):
+    got = nginx(stream("proxy_timeout 5s; limit_conn_zone $binary_remote_addr zone=a:1m; proxy_protocol on;\n"
+                       "server { listen 53 udp; proxy_pass 10.0.0.1:53; }\n"
+                       "server { listen 80; proxy_pass 10.0.0.1:80; proxy_timeout 1m; proxy_protocol off; }"))
+    assert [got.state(word)[0] for word in ("proxy_timeout 5s", "limit_conn_zone", "proxy_protocol on")] == \
+        ["no-effect"] * 3
+    assert got.code == 0
+
+
+def test_name_servers_are_those_of_all_sections(nginx):
+    server = "server { listen %s; resolver %s; proxy_pass app.example:80; }\n"
+    got = nginx(stream(server % ("80", "10.0.0.53:53 [fd00::1] valid=30s status_zone=z") +
+                       server % ("81", "10.0.0.54") + server % ("82", "10.0.0.53 [fd00::1]")))
+    assert got.sections["global"]["resolvers"] == ["10.0.0.53 fd00::1"]
+    backends = [keys for name, keys in got.sections.items() if name.startswith("backend")]
+    assert [keys.get("resolve-interval") for keys in backends] == [["30s"], None]
+    assert [got.state("resolver " + text)[0] for text in ("10.0.0.53:53", "10.0.0.54", "10.0.0.53 [")] == \
+        ["carried", "different", "carried"]
+    assert got.code == 0
+
+
+def test_how_names_are_resolved_is_said_by_block(nginx):
+    server = "server { listen %s; %s proxy_pass %s; }\n"
+    pool = "upstream %s { zone z 64k; %s server app.example:1 resolve; }\n"
+    got = nginx(stream("resolver 10.0.0.53;\n" + server % (80, "", "a.example:1") +
+                       server % (81, "resolver 10.0.0.53 ipv6=off;", "b.example:1") +
+                       server % (82, "resolver 10.0.0.53 ipv4=off valid=5s;", "u") + server % (83, "", "v") +
+                       pool % ("u", "") + pool % ("v", "resolver 10.0.0.53 ipv6=off;")))
+    sections = "listen port-80", "listen port-81", "listen u", "listen v"
+    assert [got.value(section, "resolve-family") for section in sections] == [None, "ipv4", "ipv6", "ipv4"]
+    assert [got.value(section, "resolve-interval") for section in sections] == [None, None, "5s", None]
+    assert got.sections["global"]["resolvers"] == ["10.0.0.53"] and got.code == 0, got.report
+
+
+def test_a_name_server_with_a_name_is_that_of_the_machine(nginx):
+    got = nginx(stream("resolver kube-dns.kube-system.svc.cluster.local valid=5s;\n" + ONE % ""))
+    assert "resolvers" not in got.ini
+    assert got.state("resolver")[0] == "different" and "/etc/resolv.conf" in got.state("resolver")[1]
+
+
+def test_logs_of_a_block_are_those_of_weir(nginx):
+    got = nginx(stream(ONE % "error_log /var/log/x.log;"))
+    assert got.state("error_log")[0] == "different"
+    got = nginx("error_log syslog:server=x:y:z info;\n" + stream(ONE % ""))
+    assert got.state("error_log")[0] == "lost" and "log =" not in got.ini
+
+
+def test_a_log_whose_path_begins_with_that_of_another_is_one_of_its_own(nginx):
+    got = nginx("error_log /var/log/a.log warn;\n" +
+                stream("error_log /var/log/a;\naccess_log /var/log/a f;\n" + ONE % ""))
+    assert got.sections["global"]["log"] == ["file:/var/log/a.log level=warning", "file:/var/log/a"]
+    assert got.state("access_log")[0] == "no-effect"
+
+
+# ---- several servers ----
+
+
+@pytest.mark.parametrize("parts, weights", [
+    ("20% 10.0.0.1; 20% 10.0.0.2; * 10.0.0.3;", [("10.0.0.1:5", 1), ("10.0.0.2:5", 1), ("10.0.0.3:5", 3)]),
+    ("0.5% 10.0.0.1; 2.0% 10.0.0.2; * 10.0.0.3;",
+     [("10.0.0.1:5", 1), ("10.0.0.2:5", 4), ("10.0.0.3:5", 195)]),
+    ("0.01% 10.0.0.1; * 10.0.0.2;", [("10.0.0.1:5", 1), ("10.0.0.2:5", 256)]),
+    ("30% 10.0.0.1; 70% 10.0.0.2; * x;", [("10.0.0.1:5", 110), ("10.0.0.2:5", 256)]),
+])
+def test_parts_of_a_split_are_weights(nginx, parts, weights):
+    got = nginx(stream("split_clients $remote_addr$remote_port $s { " + parts + " }\n"
+                       "server { listen 80; proxy_pass $s:5; }"))
+    section = got.sections["listen port-80"]
+    assert [section[f"server s{i}"] for i in range(1, len(weights) + 1)] == \
+        [[f"{address} weight={weight}"] for address, weight in weights]
+    assert "balance" not in section and got.state("split_clients")[0] == "different" and got.code == 0
+
+
+def test_a_split_by_address_hashes_and_has_the_servers_of_its_upstreams(nginx):
+    text = stream('split_clients "${remote_addr}x" $s { 25% a; * b; }\n'
+                  "upstream a { server 10.0.0.1:1; }\nupstream b { server 10.0.0.2:1 weight=2; server "
+                  "10.0.0.3:1; }\nserver { listen 80; proxy_pass $s; }\nserver { listen 81; proxy_pass $s; }")
+    got = nginx(text)
+    section = got.sections["backend -s"]
+    assert section["balance"] == ["source"]
+    assert [section[f"server s{i}"][0].split("=")[1] for i in (1, 2, 3)] == ["1", "2", "1"]
+    assert got.value("frontend port-81", "default-backend") or got.ini.count("default-backend") == 2
+    assert got.code == 0
+    got = nginx(text.replace("weight=2", "backup"))
+    assert got.state("server 10.0.0.2")[0] == "lost"
+    got = nginx(text.replace("25% a", "25% $hostname"))
+    assert got.state("25%")[0] == "lost" and got.report["result"] is False
+
+
+def test_a_split_behind_a_map(nginx):
+    got = nginx(preread("$u", 'split_clients $remote_addr $s { 50% 10.0.1.1:1; * 10.0.1.2:1; }\n' + SNI +
+                        "a.com $s; default a; }"))
+    assert routes(got) == [("-s", "sni=a.com"), ("default-backend", "a")]
+    assert got.sections["backend -s"]["server s2"] == ["10.0.1.2:1 weight=1"]
+
+
+# ---- checks ----
+
+POOL = "upstream u { server 10.0.0.1:1; server 10.0.0.2:1; %s }\nserver { listen 80; proxy_pass u; %s }\n"
+
+
+@pytest.mark.parametrize("words, more, keys", [
+    ("", "", {"check": "tcp", "check-interval": "5s", "check-fall": "1", "check-rise": "1",
+              "check-timeout": "5s"}),
+    (" interval=10 passes=4 fails=7 port=99", "health_check_timeout 2s;",
+     {"check": "tcp port=99", "check-interval": "10s", "check-fall": "7", "check-rise": "4",
+      "check-timeout": "2s"}),
+    (" match=m", "", {"check": r'send "GET /\r\n\x01" expect="200 OK"'}),
+    (" match=n", "", {"check": r'expect="a\\"'}),
+])
+def test_health_check(nginx, words, more, keys):
+    match = r'match m { send "GET /\r\n\x01"; expect ~ "200 OK"; } match n { expect "a\\"; }'
+    got = nginx(stream(match +
+                       POOL % ("", f"health_check{words}; {more}")))
+    assert {key: got.value("listen u", key) for key in keys} == keys
+    assert got.state("health_check")[0] == "carried" and got.code == 0, got.report
+
+
+@pytest.mark.parametrize("words, match, state", [
+    (" match=x", "", "lost"), (" match=m", "match m { expect ~ ^a.*b; }", "lost"),
+    (" match=m", "match m { expect !a; }", "lost"), (" udp", "", "lost"), (" mandatory", "", "different"),
+    (" jitter=2s", "", "different"), (" match=m", "match m { send a; expect ~* ok; }", "carried"),
+])
+def test_health_check_that_is_not_quite_ours(nginx, words, match, state):
+    got = nginx(stream(match + POOL % ("", f"health_check{words};")))
+    assert got.state("health_check")[0] == state
+    if "~*" in match:
+        assert got.state("expect")[0] == "different"
+
+
+def test_check_of_a_module(nginx):
+    got = nginx(stream(POOL % ("check interval=3000 rise=3 fall=6 timeout=900 type=ssl_hello;", "")))
+    assert [got.value("listen u", key) for key in ("check", "check-interval", "check-timeout", "check-rise",
+                                                   "check-fall")] == ["tls", "3s", "900ms", "3", "6"]
+    assert got.state("check interval")[0] == "different"
+    got = nginx(stream(POOL % ("check type=tcp default_down=false port=9;", "")))
+    assert got.value("listen u", "check") == "tcp port=9" and got.state("check type")[0] == "carried"
+    got = nginx(stream(POOL % ("check type=http;", "")))
+    assert got.state("check type")[0] == "lost" and "check =" not in got.ini
+
+
+# ---- the rest of a server ----
+
+
+def test_rates_are_of_one_side_each(nginx):
+    got = nginx(stream(ONE % "proxy_download_rate 100k; proxy_upload_rate 10m;"))
+    assert got.sections["frontend port-80"]["pacing"] == ["100k"]
+    assert got.sections["backend 10.0.0.1-80"]["pacing"] == ["10m"] and got.code == 0
+    got = nginx(stream(ONE % "proxy_download_rate 0; proxy_upload_rate $rate;"))
+    assert "pacing" not in got.ini and "listen port-80" in got.sections
+    assert got.state("proxy_download_rate")[0] == "no-effect" and got.state("proxy_upload_rate")[0] == "lost"
+
+
+@pytest.mark.parametrize("bind, source, state", [
+    ("10.0.0.5", "10.0.0.5", "carried"), ("$remote_addr transparent", "client", "carried"),
+    ("$remote_addr:$remote_port transparent", "client", "carried"), ("$server_addr", None, "lost"),
+    ("$proxy_protocol_addr transparent", None, "lost"), ("off", None, "no-effect"),
+])
+def test_an_address_to_connect_from(nginx, bind, source, state):
+    got = nginx(stream(ONE % f"proxy_bind {bind};"))
+    server = got.sections["listen port-80"]["server s1"][0]
+    assert server == "10.0.0.1:80" + (f" source={source}" if source else "")
+    assert got.state("proxy_bind")[0] == state
+
+
+@pytest.mark.parametrize("line", ["proxy_protocol off", "proxy_socket_keepalive off", "proxy_bind off",
+                                  "proxy_next_upstream_timeout 0", "proxy_session_drop off"])
+def test_what_is_off_has_no_effect(nginx, line):
+    got = nginx(stream(ONE % (line + ";")))
+    assert got.state(line)[0] == "no-effect" and got.code == 0
+
+
+@pytest.mark.parametrize("line, why", [
+    ("proxy_responses 1", "UDP"), ("proxy_requests 2", "UDP"), ("proxy_ssl_name a.com", "not on"),
+    ("proxy_ssl_server_name on", "not on"), ("proxy_ssl off", "not on"),
+    ("proxy_protocol_timeout 5s", "no listen"), ("proxy_next_upstream_timeout 1s", "no other server"),
+])
+def test_what_a_server_has_no_use_for_has_no_effect(nginx, line, why):
+    got = nginx(stream(ONE % (line + ";")))
+    assert got.state(line)[0] == "no-effect" and why in got.state(line)[1] and got.code == 0
+    if line.startswith("proxy_ssl_"):
+        assert nginx(stream(f"{line};\n" + ONE % "")).state(line)[0] == "no-effect"
+        assert nginx(stream(f"{line};\n" + ONE % "proxy_ssl on;")).state(line)[0] == "not-ours"
+
+
+def test_a_limit_on_all_attempts_is_lost_where_there_are_several(nginx):
+    text = "upstream u { server %s; server 10.0.0.2:1; }\n" + ONE % "proxy_next_upstream_timeout 1s;"
+    got = nginx(stream((text % "10.0.0.1:1").replace("10.0.0.1:80", "u")))
+    assert got.state("proxy_next_upstream_timeout")[0] == "lost"
+    got = nginx(stream((ONE % "proxy_next_upstream_timeout 1s;").replace("10.0.0.1:80", "app.example:80")))
+    assert got.state("proxy_next_upstream_timeout")[0] == "lost"
+
+
+def test_scripts_are_lost(nginx):
+    got = nginx(stream("js_import x.js;\n" + ONE % "js_access x.allow;"))
+    assert got.state("js_import")[0] == got.state("js_access")[0] == "lost" and got.code == 10
+
+
+def test_a_name_that_goes_on_is_lost(nginx):
+    got = nginx(preread("$u", SNI + "hostnames; www.c.* a; default b; }"))
+    assert got.state("www.c.*") == ("lost", "weir's names may begin in any way (*.NAME), not end: write them "
+                                            "out")
+
+
+def test_this_machine_by_name(nginx):
+    got = nginx(stream((ONE % "").replace("listen 10.0.0.9", "listen localhost")))
+    assert got.value("listen port-80", "bind") == "127.0.0.1:80" and got.code == 0
+
+
+def test_a_missing_file_of_a_block_that_is_not_ours_is_not_ours(nginx):
+    got = nginx(stream("server { listen 443 ssl; include /nowhere/a.inc; }\n" + ONE % ""))
+    assert got.state("include")[0] == "not-ours" and got.code == 0
+    got = nginx(stream("server { listen 81; include /nowhere/a.inc; }\n" + ONE % ""))
+    assert got.state("include")[0] == "lost"
+
+
+def test_methods_of_the_parts_of_a_split(nginx):
+    text = ("split_clients $remote_addr$remote_port $s { 25% a; * b; }\n"
+            "upstream a { zone a 64k; %s; server 10.0.0.1:1; }\nupstream b { server 10.0.0.2:1; }\n"
+            "server { listen 80; proxy_pass $s; }")
+    for method in ("random", "hash $connection consistent"):
+        got = nginx(stream(text.replace("%s", method)))
+        assert got.state(method)[0] == "different" and got.code == 0, got.report
+    assert nginx(stream(text.replace("%s", "least_conn"))).state("least_conn")[0] == "lost"
+
+
+def test_a_name_of_the_only_server_of_an_address_has_no_effect(nginx):
+    got = nginx(stream(ONE % "server_name a.com;"))
+    assert got.state("server_name")[0] == "no-effect" and got.code == 0
+
+
+def test_a_file_that_is_not_here_is_lost(nginx):
+    got = nginx("include /nowhere/modules/mod-stream.conf;\n" +
+                stream(ONE % "" + "\ninclude /nowhere/x.conf;"))
+    assert got.state("include /nowhere/x")[0] == "lost" and "--prefix" in got.state("include /nowhere/x")[1]
+    assert got.state("include /nowhere/modules")[0] == "no-effect"
+    assert "listen port-80" in got.sections and got.code == 10
+
+
+def test_deny_all_alone_refuses_everybody(nginx):
+    got = nginx(stream(ONE % "deny all;"))
+    assert got.sections["listen port-80"]["deny-from"] == ["0.0.0.0/0 ::/0"] and got.code == 0
+
+
+def test_a_server_that_is_left_out_for_no_time_is_not_observed(nginx):
+    got = nginx(stream("upstream u { server 10.0.0.1:1 fail_timeout=0; server 10.0.0.2:1 fail_timeout=0s; }\n"
+                       "server { listen 80; proxy_pass u; }"))
+    assert "observe" not in got.ini and got.code == 0
+
+
+@pytest.mark.parametrize("method, balance, state", [
+    ("random", "random(1)", "carried"), ("random two", None, "carried"), ("ip_hash", "source", "carried"),
+    ("least_time connect", "leastconn", "different"), ("random two least_time=connect", None, "different"),
+    ("hash $remote_addr:$server_port consistent", "source hash=consistent", "carried"),
+    ('hash "x$binary_remote_addr"', "source", "carried"),
+    ("hash $remote_addr$remote_port", "random(1)", "different"),
+    ("hash $connection consistent", "random(1)", "different"), ("hash $server_name$x", None, "lost"),
+    ("hash $server_port", None, "lost"), ("hash $remote_addr_x", None, "lost"),
+    ("hash $proxy_protocol_addr", None, "lost"),
+])
+def test_methods(nginx, method, balance, state):
+    text = stream("upstream u { %s; server 10.0.0.1:1; server 10.0.0.2:1; }\n"
+                  "server { listen 80; proxy_pass u; }")
+    got = nginx(text % method)
+    assert got.value("listen u", "balance") == ("random" if balance is None and "two" in method else balance)
+    assert got.state(method.split()[0])[0] == state
+    if "proxy_protocol" in method:
+        assert nginx((text % method).replace("listen 80", "listen 80 proxy_protocol")).state("hash")[0] == \
+            "carried"
+
+
+@pytest.mark.parametrize("value, ours", [
+    ("on", "on"), ("30m::10", "30m count=10"), ("60:5s", "1m interval=5s"), ("off", None), ("::3", None),
+    ("1h:10:3", "1h interval=10s count=3"), ("on so_keepalive=30m::10", "30m count=10"),
+    ("30m::10 so_keepalive=on", "30m count=10"), ("30m so_keepalive=off", None),
+    ("off so_keepalive=5m", "5m"),
+])
+def test_keepalive(nginx, value, ours):
+    got = nginx(stream((ONE % "").replace(":80;", f":80 so_keepalive={value};", 1)))
+    assert got.value("listen port-80", "client-keepalive") == ours
+    assert got.code == (10 if value == "::3" else 0)
+
+
+@pytest.mark.parametrize("main, zone, state", [
+    ("worker_processes 4;", "", "different"), ("worker_processes auto;", "", "different"),
+    ("worker_processes 1;", "", "carried"), ("worker_processes 4;", "zone z 64k;", "carried"),
+    ("", "", "carried"),
+])
+def test_a_limit_of_connections_by_worker(nginx, main, zone, state):
+    got = nginx(main + "\n" + stream("upstream u { " + zone + " server 10.0.0.1:1 max_conns=5; }\n"
+                                     "server { listen 80; proxy_pass u; }"))
+    assert got.sections["listen u"]["server s1"] == ["10.0.0.1:1 maxconn=5"] and got.code == 0
+    assert got.state("server 10")[0] == state
+    assert state == "carried" or "each worker process" in got.state("server 10")[1]
+
+
+def test_keepalive_of_one_address_holds_for_the_section(nginx):
+    got = nginx(stream("server { listen 80 so_keepalive=5m; listen 81 so_keepalive=on; "
+                       "proxy_pass a.b:1; }"))
+    assert got.value("listen port-80", "client-keepalive") == "5m"
+    assert got.state("listen 81")[0] == "different" and "all addresses" in got.state("listen 81")[1]
+
+
+@pytest.mark.parametrize("masks, cpus, code", [
+    ("0001 0010 1000", "0,1,3", 0), ("auto", None, 0), ("0011 1100", None, 10), ("auto 01", None, 10),
+])
+def test_cpus_of_workers(nginx, masks, cpus, code):
+    got = nginx(f"worker_cpu_affinity {masks};\n" + stream(ONE % ""))
+    assert got.sections.get("global", {}).get("cpu-affinity", [None]) == [cpus] and got.code == code
+
+
+# ---- server_name ----
+
+NAMED = ("ssl_preread on; upstream a { server 10.0.0.1:1; } upstream b { server 10.0.0.2:1; }\n"
+         "server { listen 443; listen [::]:443; server_name a.com *.b.com; proxy_pass a; %s }\n"
+         "server { listen 443 default_server; listen [::]:443; server_name c.com; proxy_pass b; %s }\n"
+         "server { listen [::]:443; listen 443; server_name ~^x\\.b\\.com$ w.com; "
+         "proxy_pass 10.0.0.9:1; %s }\n")
+
+
+def test_blocks_of_one_address_are_told_apart_by_name(nginx):
+    got = nginx(stream(NAMED % ("", "", "")))
+    assert routes(got) == [("a", "sni=a.com"), ("10.0.0.9-1", "sni=w.com"), ("a", "sni=*.b.com"),
+                           ("10.0.0.9-1", "sni=x.b.com"), ("default-backend", "b")]
+    assert got.value("frontend port-443", "bind") == ":443"
+    assert got.value("frontend port-443", "sniff") == "tls timeout=30s"
+    assert got.state("server_name a.com")[0] == "carried" and got.state("server_name c.com")[0] == "no-effect"
+    assert got.code == 0, got.report
+
+
+def test_blocks_of_one_address_share_who_may_connect(nginx):
+    got = nginx(stream(NAMED % ("proxy_timeout 5s;", "allow 10.0.0.0/8; deny all;", "deny 10.1.1.1;")))
+    assert got.value("frontend port-443", "allow-from") == "10.0.0.0/8"
+    assert got.sections["backend a"]["timeout-server"] == ["5s"]
+    # nginx judges clients before it reads the name.
+    assert got.state("deny 10.1.1.1")[0] == "no-effect" and got.state("proxy_timeout")[0] == "different"
+
+
+def test_blocks_of_one_address_without_names(nginx):
+    got = nginx(stream((NAMED % ("", "", "")).replace("ssl_preread on; ", "")))
+    assert routes(got) == [("default-backend", "b")]
+    assert got.state("server_name a.com")[0] == "no-effect" and got.code == 0
+    got = nginx(stream("server { listen 1; proxy_pass 10.0.0.1:1; }\n"
+                       "server { listen 1; proxy_pass 10.0.0.2:1; }"))
+    assert "10.0.0.1:1" in got.ini and "10.0.0.2" not in got.ini
+    assert got.state("proxy_pass 10.0.0.2:1")[0] == "no-effect"
+
+
+def test_a_block_of_one_address_may_have_a_map(nginx):
+    got = nginx(stream(r"map $ssl_preread_alpn_protocols $p { ~\bh2\b 1; default 2; }" + "\n" +
+                       (NAMED % ("", "", "")).replace("10.0.0.9:1", "10.0.0.9:$p")))
+    assert routes(got)[1:3] == [("10.0.0.9-1", "sni=w.com alpn=h2"), ("10.0.0.9-2", "sni=w.com")]
+    assert got.code == 0
+
+
+def test_a_default_block_that_is_not_ours_takes_the_others_along(nginx):
+    got = nginx(stream((NAMED % ("", "proxy_ssl on;", "")) + ONE % ""))
+    assert got.state("server_name a.com")[0] == "lost" and "listen port-80" in got.sections
+
+
+REFUSING = ("ssl_preread on;\nserver { listen 443; server_name a.com; proxy_pass 10.0.0.1:1; %s }\n"
+            "server { listen 443 %s; server_name b.com; %s }\n")
+
+
+@pytest.mark.parametrize("rules, lines, states", [
+    ("", [("10.0.0.1-1", "sni=a.com")], {'return': "carried"}),
+    ("deny all;", [("10.0.0.1-1", "sni=a.com")], {'deny all': "carried"}),
+])
+def test_a_default_block_that_refuses_lets_nobody_else_in(nginx, rules, lines, states):
+    got = nginx(stream(REFUSING % ("", "default_server", rules + ' return "";')))
+    assert routes(got) == lines and got.code == 0, got.report
+    assert got.value("frontend port-443", "sniff") == "tls timeout=30s"
+    # nginx refuses all clients of the address by the rules of the default block.
+    assert got.value("frontend port-443", "deny-from") == ("0.0.0.0/0 ::/0" if rules else None)
+    assert {line: got.state(line)[0] for line in states} == states
+    assert got.state("server")[0] == "carried"
+
+
+def test_a_block_that_answers_has_its_names_for_itself(nginx):
+    got = nginx(stream(REFUSING % ("", "", "deny all; return 403;")))
+    assert routes(got) == [("closed", "sni=b.com"), ("default-backend", "10.0.0.1-1")] and got.code == 0
+    assert got.value("frontend port-443", "sniff") == "tls timeout=30s"
+    assert got.state("deny all")[0] == "no-effect" and "deny-from" not in got.ini
+    assert got.state("return")[0] == "different" and "closes it at once" in got.state("return")[1]
+    got = nginx(stream(REFUSING % ("", "", "pass 127.0.0.1:8000;")))
+    assert routes(got)[0] == ("closed", "sni=b.com")
+    assert got.state("pass")[0] == "not-ours" and "are refused" in got.state("pass")[1]
+    got = nginx(stream(REFUSING % ("", "", "proxy_ssl on; proxy_pass 10.0.0.2:1;")))
+    assert routes(got)[0] == ("closed", "sni=b.com") and got.state("proxy_pass 10.0.0.2")[0] == "lost"
+
+
+def test_a_wide_name_of_another_block_leaves_the_default_block_its_own(nginx):
+    server = "server {{ listen 443; server_name {}; proxy_pass 10.0.0.{}:1; }}\n"
+    got = nginx(stream("ssl_preread on;\n" + server.format("a.com *.b.com ~^c c.org", 1) +
+                       server.format("*.com", 2) + server.format("d.b.com e.org", 3)))
+    assert routes(got) == [("10.0.0.3-1", "sni=d.b.com,e.org"), ("10.0.0.1-1", "sni=a.com,*.b.com"),
+                           ("10.0.0.2-1", "sni=*.com"), ("default-backend", "10.0.0.1-1")]
+    assert got.state("server_name a.com")[0] == "lost" and got.state("server_name *.com")[0] == "carried"
+
+
+def test_a_default_block_that_answers_without_reading_names_answers_all(nginx):
+    got = nginx(stream((REFUSING % ("", "default_server", "return x;")).replace("ssl_preread on;", "")))
+    assert got.report["result"] is False and got.state("return")[0] == "not-ours"
+    assert got.state("proxy_pass")[0] == "no-effect"
+
+
+@pytest.mark.parametrize("text, line", [
+    ("upstream u { server ${HOME}:80; server 10.0.0.1:80; } server { listen 80; proxy_pass u; }", "server $"),
+    ("server { listen ${HOME}; listen 80; proxy_pass 10.0.0.1:80; }", "listen $"),
+])
+def test_a_variable_where_nginx_takes_none_is_of_a_template(nginx, text, line):
+    got = nginx(stream(text))
+    assert got.state(line)[0] == "lost" and "${HOME}" in got.state(line)[1]
+    assert "template" in got.state(line)[1] and "${HOME}" not in got.ini and got.code == 10
+
+
+@pytest.mark.parametrize("name", ["proxy_timeout", "proxy_connect_timeout", "preread_timeout"])
+def test_a_time_that_is_none_is_lost(nginx, name):
+    got = nginx(stream(ONE % (name + " ${TIME};")))
+    assert got.state(name)[0] == "lost" and "not a time" in got.state(name)[1]
+
+
+@pytest.mark.parametrize("words, state", [
+    ("proxy_connect_timeout 5s; proxy_next_upstream_tries 3; proxy_next_upstream_timeout 15s;", "no-effect"),
+    ("proxy_connect_timeout 5s; proxy_next_upstream_tries 3; proxy_next_upstream_timeout 14s;", "lost"),
+    ("proxy_connect_timeout 5s; proxy_next_upstream_timeout 1h;", "lost"),
+    ("proxy_next_upstream_tries 2; proxy_next_upstream_timeout 2m;", "no-effect"),
+])
+def test_a_time_for_all_attempts(nginx, words, state):
+    got = nginx(stream((ONE % words).replace("10.0.0.1:80", "app.example:80")))
+    assert got.state("proxy_next_upstream_timeout")[0] == state
+
+
+def test_a_server_that_is_down_says_nothing_of_failures(nginx):
+    got = nginx(stream("upstream u { server 10.0.0.1:1 down; server 10.0.0.2:1 max_fails=3; "
+                       "server 10.0.0.3:1 max_fails=3; } server { listen 80; proxy_pass u; }"))
+    assert got.sections["listen u"]["observe"] == ["connect limit=3"]
+    assert got.state("server 10.0.0.1")[0] == "carried" and got.code == 0
+
+
+def test_limits_of_connections(nginx):
+    zones = ("limit_conn_zone $binary_remote_addr zone=addr:10m; limit_conn_zone $server_name zone=all:1m;\n"
+             "limit_conn_zone $hostname zone=x:1m; limit_conn_zone $remote_addr zone=unused:1m;\n")
+    got = nginx(stream(zones + ONE % "limit_conn addr 5; limit_conn all 100; limit_conn x 3;"))
+    section = got.sections["listen port-80"]
+    assert section["maxconn-per-source"] == ["5"] and section["maxconn"] == ["100"]
+    assert [got.state("limit_conn " + zone)[0] for zone in ("addr", "all", "x")] == \
+        ["carried", "different", "lost"]
+    assert got.state("limit_conn_zone $remote_addr")[0] == "no-effect"
+    got = nginx(stream(zones + "limit_conn addr 5;" + ONE % "limit_conn all 9;" +
+                       (ONE % "").replace(":80", ":81")))
+    assert got.sections["listen port-81"]["maxconn-per-source"] == ["5"]
+    assert "maxconn-per-source" not in got.sections["listen port-80"] and got.code == 0
+
+
+def test_who_may_send_a_proxy_header(nginx):
+    behind = ONE.replace(":80;", ":81 proxy_protocol;", 1) % ""
+    got = nginx(stream("set_real_ip_from 10.0.0.0/8;\n" + ONE % "" + behind))
+    assert got.sections["frontend port-81"]["trusted"] == ["10.0.0.0/8"]
+    assert "trusted" not in got.sections["frontend port-80"]
+    assert got.state("set_real_ip_from")[0] == "carried"
+
+
+def test_sessions_of_a_server_that_goes_down(nginx):
+    got = nginx("thread_pool p threads=2;\n" + stream(ONE % "proxy_session_drop on;"))
+    assert got.value("listen port-80", "on-marked-down") == "close-sessions" and got.code == 0
+    assert got.state("thread_pool")[0] == "no-effect"
+
+
+def test_a_file_for_inside_of_stream_may_have_a_text_to_return(nginx):
+    got = nginx(ONE % "" + "\nserver { listen 9; return 'hello'; }\n")
+    assert "listen port-80" in got.sections and got.state("return")[0] == "not-ours"
+    got = nginx(ONE % "" + "\nserver { listen 9; return 301 https://a.com; }\n")
+    assert got.ini == "" and got.state("proxy_pass")[0] == "not-ours"
+
+
+def test_blocks_that_share_a_backend_both_carry_what_it_says(nginx):
+    server = ("server { listen %d; proxy_pass u; proxy_protocol on; proxy_socket_keepalive on; "
+              "proxy_next_upstream_tries 1; proxy_upload_rate 1m; }\n")
+    got = nginx(stream("upstream u { server 10.0.0.1:1; }\n" + server % 80 + server % 81))
+    assert [name for name in got.sections if name.startswith("backend")] == ["backend u"]
+    assert got.report["counts"]["lost"] == 0 and got.code == 0, got.report

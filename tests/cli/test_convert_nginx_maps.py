@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: MIT
+"""`weir convert`: maps of nginx's over what clients send.
+
+Runs the binary named by WEIR_BIN (build/src/weir). What nginx does was tried with nginx 1.22.
+"""
+
+import pytest
+
+from test_convert import stream
+from test_convert_nginx import routes
+
+SNI = "map $ssl_preread_server_name $u { "
+ALPN = "map $ssl_preread_alpn_protocols $u { "
+PROTOCOL = "map $ssl_preread_protocol $u { "
+
+
+def preread(maps, passes="$u", rules="ssl_preread on;"):
+    return stream(maps + "".join(f" upstream {u} {{ server 10.0.0.{i}:1; }}\n" for i, u in enumerate("abc")) +
+                  f"server {{ listen 443; {rules} proxy_pass {passes}; }}")
+
+
+# ---- protocols ----
+
+
+@pytest.mark.parametrize("key, state", [
+    ("h2", "different"), ("~^h2$", "different"), ("~^h2", "different"), ("~h2", "different"),
+    (r"~^h2\b", "different"), (r"~\bh2$", "different"), (r"~\bh2\b", "carried"), (r"~*\bh2\b", "carried"),
+])
+def test_a_key_without_word_boundaries_is_compared_with_the_whole_list(nginx, key, state):
+    got = nginx(preread(ALPN + f'"{key}" a; default b; }}'))
+    assert routes(got) == [("a", "alpn=h2"), ("default-backend", "b")] and got.code == 0
+    assert got.state(key.replace("*", "*"))[0] == state
+    assert state == "carried" or "whatever else it offers" in got.state(key)[1]
+
+
+@pytest.mark.parametrize("key, state", [
+    ("TLSv1.2", "different"), (r"~^TLSv1\.[23]$", "different"), ("~*^tls", "carried"), ("~.+", "carried"),
+    ("~^$", "lost"), ("~^SSL", "lost"), ("TLSv1.1", "lost"), (r"~TLSv1\.\d", "lost"), ("~^(", "lost"),
+    ("~^.{7}$", "lost"),
+])
+def test_versions_of_tls(nginx, key, state):
+    got = nginx(preread(PROTOCOL + f'"{key}" a; "" c; default b; }}'))
+    tls = [] if state == "lost" else [("a", "proto=tls")]
+    assert routes(got) == [("c", "proto=http,ssh,other")] + tls + [("default-backend", "b")] or \
+        routes(got) == tls + [("c", "proto=http,ssh,other"), ("default-backend", "b")]
+    assert got.state(key)[0] == state
+
+
+def test_old_versions_of_tls_may_get_what_those_of_today_get(nginx):
+    got = nginx(preread(PROTOCOL + 'TLSv1 a; TLSv1.1 a; TLSv1.2 a; TLSv1.3 a; default b; }'))
+    assert routes(got) == [("a", "proto=tls"), ("default-backend", "b")] and got.code == 0
+    assert got.state("TLSv1 a")[0] == "carried"
+
+
+# ---- without ssl_preread ----
+
+
+@pytest.mark.parametrize("maps, target", [
+    (SNI + 'a.com a; "" c; default b; }', "c"), (SNI + "a.com a; ~.* c; *.b.com c; default b; }", "b"),
+    (ALPN + r"~\bh2\b a; default c; }", "c"), (PROTOCOL + '"TLSv1.2" a; "" b; }', "b"),
+    ('map "$ssl_preread_server_name:$server_port" $u { "a.com:443" a; ":443" b; default c; }', "b"),
+    ("map $ssl_preread_server_name $n { a.com 1; default 0; }\n" + 'map "$n" $u { 1 a; 0 c; }', "c"),
+])
+@pytest.mark.parametrize("rules", ["", "ssl_preread off;"])
+def test_a_block_that_reads_no_names_has_the_value_for_none(nginx, maps, target, rules):
+    got = nginx(preread(maps, rules=rules))
+    assert "use-backend" not in got.ini and "sniff" not in got.ini and f"= {target}\n" in got.ini
+    assert any("'ssl_preread on' is missing" in note for note in got.report["notes"])
+    assert "'ssl_preread on' is missing" not in str(nginx(preread(maps)).report)
+    assert got.report["counts"]["lost"] == 0 and got.code == 0
+
+
+def test_a_name_that_is_not_read_is_no_address(nginx):
+    text = "resolver 10.0.0.9; server { listen 443; %s proxy_pass $ssl_preread_server_name:443; }"
+    got = nginx(stream(text % ""))
+    assert got.state("proxy_pass")[0] == "different" and "ssl_preread on" in got.state("proxy_pass")[1]
+    assert "ssl_preread on" not in str(nginx(stream(text % "ssl_preread on;")).state("proxy_pass")[1])
+
+
+# ---- values that are looked up ----
+
+
+def test_entries_of_a_map_that_is_lost_are_lost_with_it(nginx):
+    got = nginx(preread("geo $g { default x; 10.0.0.0/8 y; }\n" + 'map "$g" $u { ~x a; default c; }'))
+    assert got.state("map")[0] == "lost"
+    assert got.state("default c") == ("lost", "its map is lost") == got.state("~x a")
+
+
+@pytest.mark.parametrize("rules", ['set $x "$x$x$x$x$x$x$x$x";', 'set $x "${x}"; ', 'set $x "a$x";'])
+def test_a_variable_that_names_itself_is_lost(nginx, rules):
+    got = nginx(stream(rules + "server { listen 80; proxy_pass $x:5; }"))
+    assert got.state("set")[0] == "lost" and "names itself" in got.state("set")[1]
+    assert got.state("proxy_pass")[0] == "lost"
+
+
+def test_variables_that_grow_are_lost(nginx):
+    rules = "".join(f"set $x{i} \"{f'$x{i + 1}' * 40}\"; " for i in range(10))
+    got = nginx(stream(rules + "server { listen 80; proxy_pass $x0:5; }"))
+    assert got.state("proxy_pass")[0] == "lost" and "too many others" in got.state("proxy_pass")[1]
+
+
+# ---- maps of the same thing ----
+
+
+@pytest.mark.parametrize("maps, lines", [
+    ('map $ssl_preread_server_name $n { x.com a; y.com b; default ""; }\n'
+     'map $n $u { "" c; default $n; }', [("a", "sni=x.com"), ("b", "sni=y.com"), ("default-backend", "c")]),
+    ('map $ssl_preread_server_name $n { x.com a; default ""; }\n'
+     'map $ssl_preread_protocol $p { "" b; default c; }\nmap $n $u { "" $p; default $n; }',
+     [("a", "sni=x.com"), ("b", "proto=http,ssh,other"), ("default-backend", "c")]),
+    ('map $ssl_preread_server_name $n { x.com 1; "" 2; default 3; }\n'
+     'map $n $u { 3 a; default 10.9.9.9:$n; }',
+     [("10.9.9.9-1", "sni=x.com"), ("a", "sni=any"), ("default-backend", "10.9.9.9-2")]),
+    ('map $ssl_preread_server_name $n { x.com 1; default ""; }\nmap $ssl_preread_alpn_protocols $p '
+     r'{ ~\bh2\b 2; default 3; }' '\nmap $n $m { 1 a; default ""; }\nmap $p $q { 2 b; default c; }\n'
+     'map $m $u { "" $q; default $m; }', [("a", "sni=x.com"), ("b", "alpn=h2"), ("default-backend", "c")]),
+    # A map that some clients of another map of the same thing get.
+    ("map $ssl_preread_server_name $n { hostnames; x.com a; *.x.com b; y.com b; default c; }\n" + SNI +
+     "hostnames; .x.com $n; z.com $n; default b; }",
+     [("a", "sni=x.com"), ("b", "sni=*.x.com"), ("c", "sni=z.com"), ("default-backend", "b")]),
+    ("map $ssl_preread_server_name $n { hostnames; *.com a; www.x.com b; *.x.com c; default b; }\n" + SNI +
+     'hostnames; *.x.com $n; w.y.com $n; "" c; default b; }',
+     [("b", "sni=www.x.com"), ("c", "sni=*.x.com"), ("a", "sni=w.y.com"), ("b", "sni=any"),
+      ("default-backend", "c")]),
+    ("geo $n { 10.0.0.0/8 a; 10.1.0.0/16 b; default c; }\n"
+     "geo $u { 10.1.2.0/24 $n; 10.0.0.0/9 $n; 192.168.0.0/16 $n; 2001:db8::/32 $n; default a; }",
+     [("b", "src=10.1.2.0/24,10.1.0.0/16"), ("a", "src=10.0.0.0/9"),
+      ("c", "src=2001:db8::/32,192.168.0.0/16"), ("default-backend", "a")]),
+    ('map $ssl_preread_protocol $n { "" a; default b; }\n'
+     'map $ssl_preread_protocol $u { "" $n; default c; }',
+     [("a", "proto=http,ssh,other"), ("default-backend", "c")]),
+])
+def test_two_maps_of_the_same_thing_become_one(nginx, maps, lines):
+    got = nginx(preread(maps))
+    assert routes(got) == lines and got.code == 0, got.report
+    assert "lost" not in {line["state"] for line in got.report["lines"]}
+
+
+def test_a_map_behind_the_names_of_a_block(nginx):
+    server = "server {{ listen 443; server_name {0}; ssl_preread on; proxy_pass $u; }}\n"
+    got = nginx(stream(SNI + "hostnames; x.com 10.0.0.1:1; *.y.com 10.0.0.1:2; default 10.0.0.1:3; }\n" +
+                       server.format("z.com") + server.format("x.com y.com") + server.format("*.y.com")))
+    assert routes(got) == [("10.0.0.1-1", "sni=x.com"), ("10.0.0.1-3", "sni=y.com"),
+                           ("10.0.0.1-2", "sni=*.y.com"), ("10.0.0.1-1", "sni=x.com"),
+                           ("10.0.0.1-2", "sni=*.y.com"), ("default-backend", "10.0.0.1-3")] and got.code == 0
+
+
+def test_clients_whose_server_is_lost_get_no_other(nginx):
+    got = nginx(preread(SNI + r"~^(.+)\.x\.com$ $1.internal:5; y.com a; z.com nowhere; default b; }"))
+    assert routes(got) == [("a", "sni=y.com"), ("closed", "sni=z.com"), ("closed", "sni=*.x.com"),
+                           ("default-backend", "b")]
+    assert got.state("~^")[0] == got.state("z.com")[0] == "lost" and got.code == 10
+
+
+def test_entries_that_lead_to_what_is_lost_are_lost(nginx):
+    alpn = "map $ssl_preread_alpn_protocols "
+    got = nginx(preread(alpn + r"$n { ~\bh2\b a; default b; }" + "\n" + alpn +
+                        r"$u { ~\bh3\b $n; ~\bh4\b $n; default c; }"))
+    assert routes(got) == [("closed", "alpn=h3,h4"), ("default-backend", "c")] and got.code == 10
+    assert got.state(r"~\bh3")[0] == got.state(r"~\bh4")[0] == "lost" == got.state(r"~\bh2")[0]
+    assert got.state("default c")[0] == "carried"
+
+
+@pytest.mark.parametrize("key, lines", [
+    ("~^ice:", [("a", "proto=http,ssh,other"), ("b", "sni=t.com"), ("default-backend", "c")]),
+    ("~*^ICE", [("a", "proto=http,ssh,other"), ("b", "sni=t.com"), ("default-backend", "c")]),
+    (r"~^tls:(.+\.)?x\.com$", [("c", "proto=http,ssh,other"), ("b", "sni=t.com"), ("a", "sni=.x.com"),
+                              ("default-backend", "c")]),
+    ("~^nobody:", [("c", "proto=http,ssh,other"), ("b", "sni=t.com"), ("default-backend", "c")]),
+    ("~ice", [("closed", "proto=http,ssh,other"), ("b", "sni=t.com")]),
+    ("~^tls:|x", [("closed", "proto=http,ssh,other"), ("b", "sni=t.com")]),
+    ("~^tls+:", [("c", "proto=http,ssh,other"), ("b", "sni=t.com")]),
+])
+def test_a_pattern_over_a_text_and_a_name(nginx, key, lines):
+    got = nginx(preread('map $ssl_preread_protocol $k { "" ice; default tls; }\n'
+                        'map "$k:$ssl_preread_server_name" $u { "' + key + '" a; "tls:t.com" b; '
+                        'default c; }'))
+    assert routes(got) == lines
+    lost = key in ("~ice", "~^tls:|x", "~^tls+:")
+    assert got.code == (10 if lost else 0) and (got.state(key)[0] == "lost") == lost
+    assert not lost or "are refused" in got.state(key)[1]
+
+
+def test_two_large_maps_of_the_same_thing_are_lost_soon(nginx):
+    names = "".join(f"n{i}.com {{}}; " for i in range(9000))
+    several = "".join(f"n{i}.com x{i}$n; " for i in range(9000))
+    text = preread("map $ssl_preread_server_name $n { " + names.replace("{}", "a") + "default b; }\n" + SNI +
+                   several + "default c; }", passes="$u:5")
+    got = nginx(text)
+    assert got.state("map $ssl_preread_server_name $n")[0] == "lost" and got.code == 10
+    assert "too many" in got.state("map $ssl_preread_server_name $n")[1]
+
+
+# ---- many entries ----
+
+
+def test_more_special_wildcards_come_first(nginx):
+    got = nginx(preread(SNI + "hostnames; *.com a; ~x c; *.b.a.com a; b.com b; .a.com b; a.com a; "
+                              "default c; }"))
+    assert routes(got) == [("b", "sni=b.com"), ("a", "sni=a.com,*.b.a.com"), ("b", "sni=.a.com"),
+                           ("a", "sni=*.com"), ("default-backend", "c")]
+
+
+def test_many_server_blocks(nginx):
+    got = nginx(stream("".join(f"upstream u{i} {{ server 10.0.0.1:{i + 1}; }}\n"
+                               f"server {{ listen {i + 1}; proxy_pass u{i}; }}\n" for i in range(4000))))
+    assert got.ini.count("[listen") == 4000 and got.code == 0
+
+
+# ---- limits ----
+
+
+def test_a_zone_of_several_blocks_counts_in_each(nginx):
+    zones = ("limit_conn_zone $server_addr zone=srv:1m; limit_conn_zone $binary_remote_addr zone=addr:1m;\n"
+             "limit_conn_zone $remote_addr$ssl_preread_server_name zone=name:1m;\n"
+             "limit_conn_zone $remote_addr$server_port zone=port:1m;\n")
+    server = "server {{ listen {0}; limit_conn {1}; proxy_pass 10.0.0.1:{0}; }}\n"
+    got = nginx(stream(zones + server.format(80, "srv 1000") + server.format(81, "addr 5") +
+                       server.format(82, "addr 6") + server.format(83, "port 7") +
+                       server.format(84, "port 7") + server.format(85, "name 8")))
+    assert got.sections["listen port-80"]["maxconn"] == ["1000"]
+    assert "maxconn-per-source" not in got.sections["listen port-80"]
+    assert [got.sections[f"listen port-{p}"]["maxconn-per-source"] for p in range(81, 86)] == \
+        [["5"], ["6"], ["7"], ["7"], ["8"]]
+    assert got.state("limit_conn_zone $binary")[0] == "different"
+    assert "all server blocks" in got.state("limit_conn_zone $binary")[1]
+    assert got.state("limit_conn_zone $server")[0] == "carried"
+    assert got.state("limit_conn_zone $remote_addr$server")[0] == "carried"
+    assert got.state("limit_conn name")[0] == "different" and got.state("limit_conn port")[0] == "carried"
+    assert got.code == 0
