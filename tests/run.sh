@@ -202,6 +202,7 @@ mutants() {
 # job. Under a sanitizer they compute more: four at a time.
 jobs=$((4 * $(nproc)))
 [ "$jobs" -le 8 ] || jobs=8
+all_jobs=$jobs
 
 # pytests NAME PATH... [OPTION...]: exit code 5 means "no tests collected"
 pytests() {
@@ -214,6 +215,16 @@ pytests() {
     cat "$logs/$name.pytest"
     [ $code != 5 ] || code=0
     count_pytest "$logs/$name.pytest"
+    return $code
+}
+
+# pairs NAME FILE...: HAProxy and nginx beside what is converted of their files. They compare seconds, so few
+# run at a time.
+pairs() {
+    jobs=$(nproc)
+    pytests "$@" --dist load
+    code=$?
+    jobs=$all_jobs
     return $code
 }
 
@@ -260,7 +271,8 @@ soak() {
 # ---- what is run -----------------------------------------------------------------------------
 
 case $mode in
-    full) choice="--ignore=tests/system/test_ring.py" ;; # runs on io_uring, below
+    # The first runs on io_uring, below, and the pairs by themselves.
+    full) choice="--ignore=tests/system/test_ring.py --ignore-glob=*/test_pairs_*.py" ;;
     *) choice="-m smoke --ignore=tests/system/test_ring.py" ;;
 esac
 # Errors end the program, so that none goes unnoticed in a log.
@@ -301,7 +313,7 @@ run_beside() {
 }
 
 # What the control thread does on its own is the same with each driver.
-once=
+once="--ignore-glob=*/test_pairs_*.py"
 for name in test_doctor test_command_line test_logs test_log_formats test_tcplog test_admin \
     test_admin_control test_admin_reload test_confirm test_confirmed_start test_haproxy_grammar \
     test_haproxy_words test_harness test_plan test_completion test_explain test_hatop \
@@ -351,6 +363,10 @@ part "command line" cli with build pytests cli tests/cli
 # shellcheck disable=SC2086  # words
 part "system tests" system with build pytests system tests/system $choice
 if [ "$mode" = full ]; then
+    part "HAProxy and nginx beside what is converted" pairs \
+        with build pairs pairs tests/system/test_pairs_*.py
+    part "the same, io_uring: ends and routes" pairs-ring on_ring 0 \
+        with build pairs pairs-ring tests/system/test_pairs_*ends.py tests/system/test_pairs_routes.py
     # shellcheck disable=SC2086  # words
     part "system tests, io_uring" ring on_ring 0 with build pytests ring tests/system $once
 elif [ "$mode" = default ]; then

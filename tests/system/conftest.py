@@ -10,11 +10,12 @@ import resource
 import shutil
 import signal
 import tempfile
+import threading
 
 import pytest
 
 from harness import daemon as daemons
-from harness import driver, final_check, netns, peer, service, sut
+from harness import driver, final_check, netns, original, peer, service, sut
 from harness.checked import Agent
 from harness.programs import Programs
 from harness.stage import Stage, next_conn
@@ -24,8 +25,10 @@ THREADS = os.environ.get("WEIR_TEST_THREADS", "")
 
 
 def pytest_configure():
-    # Whoever starts the tests in the background of a shell makes every child ignore it.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    # Whoever starts the tests in the background of a shell makes every child ignore it. A worker of xdist
+    # inherits this, and may run in another thread than the main one.
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if driver.WANTED not in driver.KNOWN:
         raise pytest.UsageError(f"WEIR_TEST_DRIVER is epoll, io_uring or unset, not {driver.WANTED}")
 
@@ -241,6 +244,29 @@ def network():
     space = netns.Netns()
     yield space
     space.close()
+
+
+@pytest.fixture
+def pair_servers(programs):
+    """Servers of pairs: they end after the daemon, which may be checking them."""
+    running = []
+    yield running
+    for one in running:
+        one.close_servers()
+
+
+@pytest.fixture
+def pair(programs, pair_servers, weir, folder):
+    """pair(program, text, ...): HAProxy or nginx with this text, and weir with what is converted of it."""
+    running = []
+
+    def start(program, text, **kw):
+        running.append(original.Pair(program, folder, pair_servers, **kw))
+        return running[-1].start(text, programs, weir)
+
+    yield start
+    for one in running:
+        one.close()
 
 
 class Peers:

@@ -107,6 +107,17 @@ def test_a_server_disabled_at_the_start_can_be_enabled(weir, peers):
     assert served(daemon, peers, 6) == [0, 6]
 
 
+def test_a_section_may_lead_to_the_admin_socket(weir, peers):
+    """As what is converted for a 'stats socket' over TCP: whoever gets there has level admin."""
+    _, _, text = two_servers(peers)
+    daemon = weir(text + "[listen admin]\nbind = 127.0.0.1:0\nserver socket = unix:@ADMIN@\n")
+    with socket.create_connection(daemon.address("admin").sockaddr, timeout=PATIENCE) as client:
+        client.sendall(b"disable server web/a\n")
+        assert client.recv(100) == b"\n"
+    wait_until(lambda: stat(daemon, "web", "a")["status"] == "MAINT", "the server is disabled")
+    assert served(daemon, peers, 6) == [0, 6]
+
+
 def test_the_history_tells_who_changed_a_server(weir, peers):
     _, _, text = two_servers(peers)
     daemon = weir(text)

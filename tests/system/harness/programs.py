@@ -35,13 +35,9 @@ def free_ports(count):
 def listens(pid, ports):
     """Does this process itself listen on all of them? A connection could reach another process, or itself."""
     try:
-        own = process.descriptors(pid)
+        return process.listening_ports(pid).issuperset(ports)
     except OSError:
         return False  # it has just ended
-    with open("/proc/net/tcp", encoding="ascii") as f:
-        rows = [line.split() for line in f.readlines()[1:]]
-    listening = [row for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in own]
-    return {int(row[1].split(":")[1], 16) for row in listening}.issuperset(ports)
 
 
 class Programs:
@@ -62,6 +58,22 @@ class Programs:
             if child.poll() is None:
                 return child, *ports
         raise AssertionError(f"{child.args[0]} ended five times, at last with {child.poll()}: see {log}")
+
+    def start_listening(self, argv, ports, log="program.log"):
+        """The same for a program whose ports are in its configuration: argv() chooses them, and leaves them
+        in the list `ports`."""
+        for _ in range(5):
+            child = self.run(argv(), log)
+            wait_until(lambda c=child: c.poll() is not None or listens(c.pid, ports),
+                       lambda c=child: f"{c.args[0]} listens at {ports}")
+            if child.poll() is None:
+                return child
+        raise AssertionError(f"{child.args[0]} ended five times, at last with {child.poll()}: "
+                             f"{self.last_words(log)}")
+
+    def last_words(self, log):
+        with open(os.path.join(self.folder, log), encoding="utf-8", errors="replace") as f:
+            return f.read()[-2000:]
 
     def run(self, words, log="program.log"):
         """A process whose output goes to this file of the folder."""
