@@ -3,9 +3,9 @@
 #
 # release.sh - runs the commands from README in a fresh Debian of a given release.
 #
-#   sh tests/release.sh 12|13            conf/demo.sh and tests/run.sh
-#   sh tests/release.sh 12|13 --short    conf/demo.sh and tests/run.sh --unit, with warnings of its gcc and
-#                                        its clang as errors
+#   sh tests/release.sh 12|13            conf/demo.sh, tests/run.sh, and the path from Debian's HAProxy
+#   sh tests/release.sh 12|13 --short    with tests/run.sh --unit, and with warnings of its gcc and its clang
+#                                        as errors
 #
 # Needs root and debootstrap; prints the reason if it cannot run. The tree is created once, in build/trees,
 # and each run starts from it; see in_fresh_debian in tests/service/debian.sh.
@@ -40,6 +40,11 @@ clang_warnings() {
     return 1
 }
 
+newcomer() {
+    apt_quietly install --no-install-recommends haproxy >build/log/haproxy-install.log 2>&1 || return 1
+    PATH=$root/build/src:$PATH "$PYTHON" tests/service/newcomer.py
+}
+
 inside() {
     broken=
     [ "$1" != --short ] || export WEIR_WERROR=true
@@ -50,6 +55,7 @@ inside() {
     else
         step "sh tests/run.sh" sh tests/run.sh
     fi
+    step "README's path from HAProxy" newcomer
     [ -z "$broken" ]
     exit
 }
