@@ -41,6 +41,16 @@ run_part() {
     return $code
 }
 
+# causes LOG: the lines of its output that say which tests failed, and of what. Whoever has only the end of
+# the output of a run finds them there (finish, below).
+causes() {
+    grep -aE "$cause" "$1" | cut -c 1-200 | awk '!seen[$0]++' | tail -n 30
+}
+# pytest; cmocka; meson; the sanitizers.
+cause='^(FAILED|ERROR|E  ) |^\[ +(ERROR|LINE|FAILED) +\] '
+cause="$cause"'|^ *[0-9]+/[0-9]+ .*(FAIL|TIMEOUT|ERROR) |^SUMMARY: [A-Z]|runtime error: '
+cause="$cause"'|^(Direct|Indirect) leak of |^ +#[0-9]+ 0x[0-9a-f]+ in .* [.][.]/(src|tests)/'
+
 # report TITLE LOG prints what came of a part and adds up its counts.
 report() {
     log=$logs/$2.log
@@ -62,7 +72,8 @@ report() {
     [ "$skipped" = 0 ] || grep -E -m 5 '^(SKIPPED|skipped:) ' "$log" | cut -c 1-150 | sed 's/^/        | /'
     [ "$failed" != 0 ] || return 0
     broken="$broken
-  $1: ${log#"$root"/}"
+  $1: ${log#"$root"/}
+$(causes "$log" | sed 's/^/    | /')"
     tail -n 40 "$log" | sed 's/^/        | /'
     return 1
 }
@@ -81,11 +92,14 @@ start_beside() {
     rm -f "$logs"/*.result "$logs/beside.end" "$logs/beside.pid"
     idle="nice -n 19"
     ! chrt --idle 0 true 2>/dev/null || idle="chrt --idle 0"
-    {
-        # shellcheck disable=SC2086  # words
-        setsid $idle sh "$root/tests/run.sh" --beside >"$logs/beside.log" 2>&1 </dev/null
-        : >"$logs/beside.end"
-    } &
+    # Not a child of this shell, whose `times` would count it as the part that runs when it ends.
+    (
+        {
+            # shellcheck disable=SC2086  # words
+            setsid $idle sh "$root/tests/run.sh" --beside >"$logs/beside.log" 2>&1 </dev/null
+            : >"$logs/beside.end"
+        } &
+    )
     beside_start=$(date +%s%N)
 }
 

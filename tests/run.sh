@@ -117,17 +117,36 @@ build() {
     build_setup "$@" && ninja -C "$1"
 }
 
-# build_for SUITES FOLDER OPTION...: weir, and of the tests only what these suites (words) need
+# build_for SUITES FOLDER OPTION...: weir, and of the tests only what these suites (words) need. $threaded is
+# an option of select_tests.py.
+threaded=
 build_for() {
     suites=$1
     shift
-    # shellcheck disable=SC2046  # words
+    # shellcheck disable=SC2046,SC2086  # words
     build_setup "$@" && ninja -C "$1" src/weir tests/storm/storm_load \
-        $(meson introspect "$1" --tests | "$PYTHON" -c '
-import json, os, sys
-folder, suites = os.path.realpath(sys.argv[1]) + "/", ["weir:" + word for word in sys.argv[2:]]
-print(*{word.removeprefix(folder) for test in json.load(sys.stdin) if set(suites) & set(test["suite"])
-        for word in test["cmd"] if word.startswith((folder, "tests/"))})' "$1" $suites)
+        $("$PYTHON" tests/select_tests.py targets "$1" $threaded $suites)
+}
+
+# build_for, but no program that has one thread only: there, TSan has nothing to find
+build_threaded() {
+    threaded="--threaded build"
+    build_for "$@"
+    code=$?
+    threaded=
+    return $code
+}
+
+# build_fuzz NAME...: only these fuzzers
+build_fuzz() {
+    build_setup build-fuzz -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false -Doptimization=1 \
+        -Dc_args=-g1 || return
+    targets=
+    for name in "$@"; do
+        targets="$targets tests/fuzz/fuzz_$name"
+    done
+    # shellcheck disable=SC2086  # words
+    ninja -C build-fuzz $targets
 }
 
 # meson_tests FOLDER NAME CHOICE...: runs `meson test` with CHOICE; NAME is the name of its log
@@ -185,6 +204,29 @@ crowd() {
     code=$?
     world=
     return $code
+}
+
+# fuzz NAME...: a minute each, side by side, from the corpus of the repository; each is a test
+fuzz() {
+    for name in "$@"; do
+        rm -rf "$TMPDIR/fuzz-$name"
+        mkdir -p "$TMPDIR/fuzz-$name"
+        {
+            still timeout --foreground --kill-after=10 600 "build-fuzz/tests/fuzz/fuzz_$name" \
+                -max_total_time=60 -seed=1 -timeout=300 -rss_limit_mb=2048 -max_len=8192 -entropic=0 \
+                -print_final_stats=1 "-dict=tests/fuzz/$name.dict" "-artifact_prefix=$TMPDIR/fuzz-$name/" \
+                "$TMPDIR/fuzz-$name" "tests/fuzz/corpus/$name" >"$logs/fuzz-$name.out" 2>&1
+            echo $? >"$logs/fuzz-$name.code"
+        } &
+    done
+    wait
+    bad=0
+    for name in "$@"; do
+        tail -n 40 "$logs/fuzz-$name.out"
+        [ "$(cat "$logs/fuzz-$name.code")" = 0 ] || bad=$((bad + 1))
+    done
+    echo "$(($# - bad)) passed, $bad failed"
+    [ "$bad" = 0 ]
 }
 
 # Each mutant is a test, which passes when the mutant is found.
@@ -293,13 +335,16 @@ run_beside() {
     run_part trees trees_of_debian &
     run_part plain-build build build-plain -Dio_uring=disabled -Dhttp=disabled -Ddns=disabled \
         -Dtls=disabled -Dcrypt=disabled -Dwerror=true -Dtests=false -Dbench=false
-    # -g1: the lines, which the reports name, without the variables.
-    run_part asan-build \
-        build_for "unit live sim" build-asan -Db_sanitize=address,undefined -Doptimization=1 -Dc_args=-g1
-    # The warnings of clang are errors. Plain char is unsigned on arm64.
+    # -g1: the lines, which the reports name, without the variables. Plain char is unsigned on arm64.
+    run_part asan-build build_for "unit live sim" build-asan \
+        -Db_sanitize=address,undefined -Doptimization=1 "-Dc_args=-funsigned-char -g1"
+    # The warnings of clang are errors.
     run_part tsan-build as_one_test compiled_by clang \
-        build_for "unit live" build-tsan -Db_sanitize=thread -Db_lundef=false -Doptimization=1 \
+        build_threaded "unit live" build-tsan -Db_sanitize=thread -Db_lundef=false -Doptimization=1 \
         -Dwerror=true "-Dc_args=-funsigned-char -g1"
+    run_part fuzz-build as_one_test compiled_by clang build_fuzz convert_haproxy convert_nginx
+    UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+        run_part fuzz fuzz convert_haproxy convert_nginx &
     run_part model meson_tests build model --suite model
     run_part crowd crowd build "$crowd_seeds"
     sanitizer_options
@@ -309,7 +354,7 @@ run_beside() {
     fi
     run_part mutants mutants
     run_part sim-million simulation build 400000 200000
-    wait
+    wait # for the trees, and for the minute of fuzzing
 }
 
 # What the control thread does on its own is the same with each driver.
@@ -402,7 +447,9 @@ if collect "build with ASan and UBSan" asan-build; then
     part "ASan, UBSan: a short soak, io_uring" asan-soak with build-asan soak io_uring
 fi
 if collect "build with TSan, clang, -Werror, -funsigned-char" tsan-build; then
-    part "TSan: unit tests" tsan-unit meson_tests build-tsan unit --suite unit --timeout-multiplier 5
+    # shellcheck disable=SC2046  # words
+    part "TSan: unit tests with threads" tsan-unit meson_tests build-tsan unit --timeout-multiplier 5 \
+        $("$PYTHON" tests/select_tests.py names build-tsan --threaded build unit)
     part "TSan: live objects" tsan-live \
         meson_tests build-tsan live --suite live --timeout-multiplier 5
     # The simulator has one thread: TSan has nothing to find.
@@ -432,6 +479,9 @@ collect "simulation of several workers, $crowd_seeds seeds" crowd
 if went_well asan-build; then
     collect "ASan, UBSan: simulation, 10000 seeds" asan-sim
     collect "ASan, UBSan: simulation of several workers, 3000 seeds" asan-crowd
+fi
+if collect "build of the fuzzers, clang, ASan and UBSan" fuzz-build; then
+    collect "a minute of fuzzing of each reader of weir convert" fuzz
 fi
 collect "the simulator finds every mutant" mutants
 collect "simulation, 1000000 seeds: 400000 on epoll, 200000 on a ring" sim-million

@@ -4,6 +4,8 @@
 import contextlib
 import os
 
+from harness.sock_diag import ports_by_inode
+
 TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 
 
@@ -24,11 +26,13 @@ def descriptors(pid):
 
 
 def passing_sockets(pid):
-    """Sockets that may close by themselves: admin connections, queries to name servers."""
+    """Sockets that may close by themselves: admin connections, queries to name servers. An accepted Unix
+    socket is in the network namespace of its client: in ours, too."""
     found = set()
-    for name, inode_at in (("unix", 6), ("udp", 9), ("udp6", 9), ("netlink", 9)):
+    for where, name, inode_at in ((pid, "unix", 6), ("self", "unix", 6), (pid, "udp", 9), (pid, "udp6", 9),
+                                  (pid, "netlink", 9)):
         try:
-            with open(f"/proc/{pid}/net/{name}", encoding="ascii", errors="replace") as f:
+            with open(f"/proc/{where}/net/{name}", encoding="ascii", errors="replace") as f:
                 rows = [line.split() for line in f.readlines()[1:]]
         except FileNotFoundError:
             continue
@@ -39,16 +43,39 @@ def passing_sockets(pid):
     return found.intersection(descriptors(pid))
 
 
-def listening(pid):
-    """Its listening sockets, as link texts."""
-    found = set()
-    for name, inode_at in (("tcp", 9), ("tcp6", 9), ("unix", 6)):
+def _is_here(pid):
+    """Is it in our network namespace?"""
+    return os.path.samefile(f"/proc/{pid}/ns/net", "/proc/self/ns/net")
+
+
+def _tcp_ports(pid):
+    """{link text: port} of the TCP sockets that listen in its network namespace."""
+    ports = ports_by_inode() if _is_here(pid) else None
+    if ports is not None:
+        return {f"socket:[{inode}]": port for inode, port in ports.items()}
+    found = {}
+    for name in ("tcp", "tcp6"):
         with contextlib.suppress(FileNotFoundError), \
                 open(f"/proc/{pid}/net/{name}", encoding="ascii", errors="replace") as f:
             for row in (line.split() for line in f.readlines()[1:]):
-                # 0A is TCP_LISTEN, 0x10000 is __SO_ACCEPTCON.
-                if len(row) > inode_at and (row[3] == "0A" if name != "unix" else int(row[3], 16) & 0x10000):
-                    found.add(f"socket:[{row[inode_at]}]")
+                if len(row) > 9 and row[3] == "0A":    # TCP_LISTEN
+                    found[f"socket:[{row[9]}]"] = int(row[1].rpartition(":")[2], 16)
+    return found
+
+
+def listening_ports(pid):
+    """The TCP ports at which it listens."""
+    ports = _tcp_ports(pid)
+    return {ports[link] for link in ports.keys() & set(descriptors(pid))}
+
+
+def listening(pid):
+    """Its listening sockets, as link texts."""
+    found = set(_tcp_ports(pid))
+    with open(f"/proc/{pid}/net/unix", encoding="ascii", errors="replace") as f:
+        for row in (line.split() for line in f.readlines()[1:]):
+            if len(row) > 6 and int(row[3], 16) & 0x10000:    # __SO_ACCEPTCON
+                found.add(f"socket:[{row[6]}]")
     return found.intersection(descriptors(pid))
 
 
