@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "weir/base/check.h"
+#include "weir/base/list.h"
 
 #define ECHO_BYTES 16384u
 #define ECHO_EVENTS 64
@@ -25,6 +26,7 @@
 #define ECHO_UNIX_SERVERS 2u
 
 struct echo_conn {
+	struct list link;
 	int fd; /* owns */
 	bool ended; /* the client sends no more */
 	size_t at, len;
@@ -35,6 +37,7 @@ static struct addr addrs[ECHO_SERVERS];
 static int listeners[ECHO_SERVERS];
 static int epfd, stop_fd;
 static pthread_t thread;
+static struct list conns; /* the thread's, while it runs */
 static atomic_uint open_conns;
 
 static void watch(int fd, uint32_t events, void *what)
@@ -55,6 +58,7 @@ static void take_clients(int fd)
 		c = malloc(sizeof(*c));
 		check(c != NULL);
 		*c = (struct echo_conn){.fd = one};
+		list_push_back(&conns, &c->link);
 		atomic_fetch_add(&open_conns, 1);
 		watch(one, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, c);
 	}
@@ -84,17 +88,22 @@ static bool step(struct echo_conn *c, bool *over)
 	return true;
 }
 
+static void drop(struct echo_conn *c)
+{
+	list_remove(&c->link);
+	close(c->fd);
+	free(c);
+	atomic_fetch_sub(&open_conns, 1);
+}
+
 static void turn_conn(struct echo_conn *c)
 {
 	bool over = false;
 
 	while (step(c, &over))
 		continue;
-	if (!over)
-		return;
-	close(c->fd);
-	free(c);
-	atomic_fetch_sub(&open_conns, 1);
+	if (over)
+		drop(c);
 }
 
 static void *run(void *arg)
@@ -144,6 +153,7 @@ void echo_start(const char *folder)
 	stop_fd = eventfd(0, EFD_CLOEXEC);
 	check(epfd >= 0 && stop_fd >= 0);
 	watch(stop_fd, EPOLLIN, &stop_fd);
+	list_init(&conns);
 	for (unsigned i = 0; i < ECHO_SERVERS; i++)
 		open_one(i, folder);
 	check(pthread_create(&thread, NULL, run, NULL) == 0);
@@ -165,6 +175,9 @@ void echo_stop(void)
 
 	check(write(stop_fd, &one, sizeof(one)) == sizeof(one));
 	check(pthread_join(thread, NULL) == 0);
+	/* Those whose end the thread has not seen yet. */
+	while (!list_empty(&conns))
+		drop(list_entry(conns.next, struct echo_conn, link));
 	for (unsigned i = 0; i < ECHO_SERVERS; i++) {
 		if (addr_is_unix(&addrs[i]))
 			(void)unlink(addrs[i].un.sun_path);
