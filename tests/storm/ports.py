@@ -78,8 +78,6 @@ class Weir(cost.Weir):
     def begin(self):
         """Seconds until it is ready."""
         at = time.monotonic()
-        if os.path.exists(self.path("log")):
-            os.unlink(self.path("log"))     # of a try before
         with open(self.path("out"), "wb") as out:
             self.process = subprocess.Popen(
                 [self.args.build + "/src/weir", self.path("weir.ini")], stdin=subprocess.DEVNULL, stdout=out,
@@ -222,8 +220,10 @@ def bars_of(args, figures):
 
 
 def measure(args, folder, tries=5):
+    place = os.path.join(folder, str(tries))
+    os.mkdir(place)
     try:
-        return measure_once(args, folder)
+        return measure_once(args, place)
     except Taken as e:
         if tries == 1:
             raise Failed("no ports: %s" % e) from None
