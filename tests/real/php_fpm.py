@@ -61,9 +61,19 @@ class Pool:
         except (OSError, EOFError):
             return False
 
+    def refuses(self):
+        try:
+            ask(self.address, "/ping")
+        except ConnectionRefusedError:
+            return True
+        except (OSError, EOFError):
+            pass    # a child still had the socket
+        return False
+
     def crash(self):
         """Its socket stays, as it does when the machine loses power."""
         self.servers.kill(self.child)
+        wait_until(self.refuses, f"{self.name} has left its socket")    # its children end a moment later
         assert not self.address.startswith("unix:") or os.path.exists(self.address[5:])
 
 

@@ -13,7 +13,7 @@ import tempfile
 import pytest
 
 import trees
-from harness.programs import free_ports
+from harness.port_service import free_run
 from harness.show_stat import stat
 from harness.timing import PATIENCE, wait_until
 
@@ -151,8 +151,9 @@ def wait_for_port(port, servers, name, child=None, host="127.0.0.1"):
 
 
 def ports(count):
-    """Free at this moment; in a namespace of our own, only another test could take them."""
-    return free_ports(count)
+    """Free at this moment, and none that the kernel gives to a client before a server has it."""
+    first = free_run(count, ("127.0.0.1",))
+    return list(range(first, first + count))
 
 
 def wait_server(daemon, proxy, server, status):
