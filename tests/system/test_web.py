@@ -17,6 +17,7 @@ import pytest
 
 from harness import address
 from harness.daemon import REPOSITORY
+from harness.port_service import free_run
 from harness.timing import PATIENCE, SCALE, wait_until
 from harness.web import get, port_of
 
@@ -361,14 +362,16 @@ def test_a_reload_opens_moves_and_closes_it(weir, peers):
     """From one address to another that overlaps with it, and back, no client is refused."""
     listen = LISTEN.format(peers.listen().address, peers.listen().address)
     daemon = weir(listen)
-    daemon.reload(daemon.config + STATS)
-    first = port_of(daemon)
+    first = free_run(1, ("0.0.0.0",))    # a port that nobody else can get at another address
+    narrow = f"[stats]\nbind = 127.0.0.1:{first}\n"
+    daemon.reload(daemon.config + narrow)
+    assert port_of(daemon) == first
     assert get(daemon, "/healthz")[0] == 200
-    daemon.reload(STATS, f"[stats]\nbind = :{first}\nallow-from = 127.0.0.0/8\n")
+    daemon.reload(narrow, f"[stats]\nbind = :{first}\nallow-from = 127.0.0.0/8\n")
     assert get(daemon, "/healthz", source=("127.0.0.2", 0))[0] == 200
     daemon.reload(f"bind = :{first}\nallow-from = 127.0.0.0/8\n", f"bind = 127.0.0.1:{first}\n")
     assert get(daemon, "/healthz")[0] == 200
-    daemon.reload(f"[stats]\nbind = 127.0.0.1:{first}\n", "[stats]\nbind = 127.0.0.2:0\n")
+    daemon.reload(narrow, "[stats]\nbind = 127.0.0.2:0\n")
     moved = re.compile(r"endpoint is at 127\.0\.0\.2:(\d+)")
     second = int(wait_until(lambda: moved.findall(daemon.log()), "it has moved")[-1])
     with pytest.raises(ConnectionRefusedError):
