@@ -12,6 +12,9 @@ from harness.programs import needs
 from harness.show_stat import NO_SERVER, listen, stat, wait_stat
 from harness.timing import PATIENCE, SCALE, stays, wait_until
 
+# The interval is what a server has to answer, and to end its side before the next check resets it.
+ENOUGH = "500ms"
+
 
 @pytest.fixture
 def weir(weir):
@@ -109,7 +112,7 @@ def test_http_checks_follow_the_status(services, weir):
     requests = []
     a = services(service.http(lambda: said["now"], requests))
     daemon = weir(listen([f"a = {a.address}"], "check = http GET /up host=app.example.com",
-                         "check-interval = 50ms"))
+                         f"check-interval = {ENOUGH}"))
     daemon.expected_alarms = NO_SERVER
     wait_stat(daemon, "a", check_status="L7OK", check_code="200")
     assert requests[0] == b"GET /up HTTP/1.1\r\nHost: app.example.com\r\nConnection: close\r\n\r\n"
@@ -153,7 +156,7 @@ def test_steps_are_sent_and_expected_in_turn(services, weir):
             sock.sendall(bytes([byte]))
     a = services(talk)
     daemon = weir(listen([f"a = {a.address}"], r'check = send "\x02\x00\xff" expect="+PONG"',
-                         "check-interval = 50ms"))
+                         f"check-interval = {ENOUGH}"))
     wait_stat(daemon, "a", check_status="L7OK")
     assert heard[0] == b"\x02\x00\xff"
     wait_until(lambda: len(a.ends) > 3, "more checks")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Danger: connections that do nothing cost memory, pipes, descriptors or CPU."""
 
+import socket
 import time
 
 import pytest
@@ -63,3 +64,14 @@ def test_5000_idle_connections_cost_two_descriptors_and_half_a_kilobyte(weir, pe
     time.sleep(1.0)
     count = calls.stop()
     assert not count, f"system calls of an idle daemon within 1 s: {dict(count)}"
+
+
+def test_the_final_check_knows_an_admin_connection_in_any_namespace(network, weir, folder):
+    """A daemon in a network namespace: what it accepts from outside is in none of its own lists."""
+    daemon = weir(f"[listen l]\nbind = unix:{folder}/s\nserver a = unix:{folder}/t\n",
+                  wrapper=network.wrapper)
+    before = process.passing_sockets(daemon.pid)
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(daemon.admin)
+        wait_until(lambda: len(process.passing_sockets(daemon.pid) - before) == 1, "it is accepted")
+    wait_until(lambda: process.passing_sockets(daemon.pid) <= before, "it is gone")

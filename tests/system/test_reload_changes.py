@@ -10,7 +10,7 @@ import subprocess
 import pytest
 
 from harness.service import Service
-from harness.timing import AT_ONCE, PATIENCE, wait_until
+from harness.timing import AT_ONCE, PATIENCE, SCALE, stays, wait_until
 from test_reload_state import stat
 
 
@@ -138,7 +138,7 @@ def is_silent(w):
     lines = len(w.daemon.session_lines())
     w.echo()
     w.at_rest()
-    return len(w.daemon.session_lines()) == lines
+    return stays(lambda: len(w.daemon.session_lines()) == lines, 0.1 * SCALE)  # the line comes a moment later
 
 
 def admin_mode(mode):

@@ -79,7 +79,9 @@ def test_what_is_refused_changes_nothing(weir, peers, closing, folder, what):
         old, new, said = REFUSALS[what]
         for name, value in words.items():
             new = new.replace(name, value)
-        before, descriptors = picture(daemon, folder), sorted(process.descriptors(daemon.pid))
+        before = picture(daemon, folder)
+        wait_until(lambda: not process.passing_sockets(daemon.pid), "the admin connection has gone")
+        descriptors = sorted(process.descriptors(daemon.pid))
         good = daemon.config
         everything = change_everything(good, folder, other.address)
         daemon.rewrite(change_everything(good.replace(old, new, 1), folder, other.address))

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import socket
+import time
 
 import pytest
 
@@ -102,10 +103,11 @@ def test_old_sessions_are_shown_alone(weir, peers):
     daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n")
     peers.pair(daemon.address("l"), listener)
     wait_until(lambda: "0x" in ask(daemon, "show sess older 1"), "it is a second old")
+    begin = time.monotonic()
     client, _ = peers.pair(daemon.address("l"), listener)
     young = next(s for s in sessions(daemon) if s[2].endswith(f":{client.sock.getsockname()[1]}"))
     for age in ("1", "1s", "1000ms", "500ms"):  # rounded up
-        assert f"{young[0]}:" not in ask(daemon, f"show sess older {age}") or young[6] != "0s"
+        assert f"{young[0]}:" not in ask(daemon, f"show sess older {age}") or time.monotonic() - begin >= 1
     assert lines(ask(daemon, "show sess older 1h")) == []
     assert f"{young[0]}: [" in ask(daemon, "show sess older 0")
     assert ask(daemon, "show sess older").strip() == "Expects a minimum age (in seconds by default)."

@@ -382,7 +382,7 @@ def test_sessions_of_a_source_count_while_they_are_sniffed(weir, peers):
     daemon, at = start(weir, peers, front="maxconn-per-source = 2")
     first = [call(peers, daemon) for _ in range(2)]
     wait_sniffing(daemon, 2)
-    assert end_of(call(peers, daemon)) == "reset"
+    assert peers.connect(daemon.address("f"), hello=False).receive_to_end() == "reset"
     daemon.wait_session_line(reason="source_limit")
     first[0].sendall(hello("a.example.com"))
     talk(peers, first[0], at["named"], hello("a.example.com"))

@@ -186,7 +186,8 @@ def test_exhausted_ports_spill_to_the_next_source(network, weir, peers, folder, 
     assert info["source_spills"] >= 1
     assert info["ports_exhausted"] == info["source_spills"]
     assert info["connect_failures"] == 0 and info["retries"] == 0, info
-    assert re.search(rf"no port is left at source \[?({'|'.join(sources)})\]? for", daemon.log())
+    told = rf"no port is left at source \[?({'|'.join(sources)})\]? for"
+    wait_until(lambda: re.search(told, daemon.log()), "it is told")
     assert failures(daemon) == 0 and states(daemon)["a"].startswith(("UP", "no check")), states(daemon)
     for client, server in pairs:
         talk(client, server, 1000)
@@ -239,7 +240,8 @@ def test_a_source_that_this_machine_has_not_is_passed_over(network, weir, peers,
     assert {server.sock.getpeername()[0] for _, server in pairs} == {"127.0.0.2"}
     assert daemon.info()["ports_exhausted"] == 0
     if daemon.info()["source_spills"]:
-        assert "192.0.2.1 of server l/a is not an address of this machine" in daemon.log()
+        told = "192.0.2.1 of server l/a is not an address of this machine"
+        wait_until(lambda: told in daemon.log(), "it is told")
     assert failures(daemon) == 0
 
 

@@ -177,8 +177,7 @@ def test_exempt_sources_still_wait_for_maxconn(services, weir):
 
 
 def test_one_ipv6_network_of_64_bits_is_one_source(network, services, weir, peers):
-    for ip in ("fd00:0:0:1::1", "fd00:0:0:1:ffff::2", "fd00:0:0:2::1", "fd00:0:0:3::1"):
-        network.run("ip", "-6", "address", "add", f"{ip}/128", "dev", "lo", "nodad")
+    network.add_ipv6("fd00:0:0:1::1", "fd00:0:0:1:ffff::2", "fd00:0:0:2::1", "fd00:0:0:3::1")
     listener = peers.listen("path")
     daemon = weir(f"[listen l]\nbind = [::1]:0\nserver a = {listener.address}\n"
                   "rate-limit-per-source = 2/1h\nlimit-exempt = fd00:0:0:3::/64\n", wrapper=network.wrapper)

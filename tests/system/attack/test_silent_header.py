@@ -61,7 +61,7 @@ def wait_owing(daemon, count):
 def test_of_those_who_say_nothing_a_source_has_as_many_as_its_limit(weir, peers, lines):
     daemon, listener, where = start(weir, peers, lines)
     for _ in range(SILENT):
-        call(peers, where)
+        peers.connect(where, hello=False)
     wait_until(lambda: daemon.info()["source_limited"] == SILENT - LIMIT, daemon.info)
     wait_owing(daemon, LIMIT)
     wait_until(lambda: daemon.info()["sessions"] == LIMIT, daemon.info)
@@ -88,7 +88,7 @@ def test_the_count_moves_to_the_address_that_the_header_names(weir, peers):
     for n in range(4):
         owing = [call(peers, where) for _ in range(LIMIT)]
         wait_owing(daemon, LIMIT)
-        assert is_refused(call(peers, where))
+        assert peers.connect(where, hello=False).receive_to_end() == "reset"
         for sock in owing:
             sock.sendall(header(f"192.0.2.{n + 1}"))
             is_served(peers, sock, listener)
