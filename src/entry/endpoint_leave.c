@@ -29,11 +29,16 @@ static bool is_version_held(const struct retired *item)
 	return s->pins > 0 || counted_sum(&s->endpoint->entries->live->versions, &s->counted) > 0;
 }
 
+/* The last one goes with its endpoint, which is among those of its frontend until then: control reads it. */
 static void free_version(struct retired *item)
 {
 	struct endpoint_settings *s = container_of(item, struct endpoint_settings, retired);
+	struct endpoint *ep = s->endpoint;
 
-	endpoint_settings_free(s->endpoint->entries, s);
+	if (s == endpoint_settings(ep))
+		ep->unused = true;
+	else
+		endpoint_settings_free(ep->entries, s);
 }
 
 static const struct retired_kind version_kind = {
@@ -47,7 +52,9 @@ void endpoint_settings_retire(struct endpoint_settings *s)
 
 static bool is_endpoint_held(const struct retired *item)
 {
-	return !list_empty(&container_of(item, struct endpoint, retired)->versions);
+	const struct endpoint *ep = container_of(item, struct endpoint, retired);
+
+	return !ep->unused || ep->versions.next->next != &ep->versions;
 }
 
 /* Nobody comes in there any more. Whoever came since its frontend was removed is told now. */

@@ -24,6 +24,8 @@ static const struct addr *proxy_of(const struct probe *p, struct addr *buf)
 		if (!fe->config->listen || strcmp(fe->config->name, name) != 0)
 			continue;
 		frontend_foreach_endpoint(fe, ep) {
+			if (!endpoint_belongs(ep))
+				continue;
 			*buf = ep->addr;
 			/* ":80" is 0.0.0.0 there, and both families here. */
 			if (ep->config->addr.kind == ADDR_ANY)

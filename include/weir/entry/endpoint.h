@@ -74,6 +74,7 @@ struct endpoint {
 	const struct config_bind *origin; /* borrows: the bind it was made from, for entries_adopt() */
 	const struct config_bind *config; /* of the settings in effect */
 	struct list versions;		  /* owns: struct endpoint_settings */
+	bool unused; /* it is closed, and no worker uses its last settings any more */
 	unsigned number;       /* of its bind in the frontend: 1, 2, ...; workers read it */
 	unsigned part;	       /* 1, 2, ... if one bind has several sockets; else 0 */
 	struct sock_path path; /* owns; for a Unix path that we created */

@@ -111,6 +111,37 @@ static bool is_refused(void)
 
 /* ---- leaving ---- */
 
+static bool (*is_over)(void *arg, uint64_t round);
+static unsigned over_asked;
+
+/* As if a worker was busy: no round is over when it is looked at first. */
+static bool is_over_later(void *arg, uint64_t round)
+{
+	return ++over_asked % 8 == 0 && is_over(arg, round);
+}
+
+/* Control may read them whenever it looks at the addresses of the frontend. */
+static void settings_stay_as_long_as_the_endpoint(void **state)
+{
+	struct retire_rounds *rounds = &r.engine.live.retire.rounds;
+	const struct frontend *fe = ep->frontend;
+
+	(void)state;
+	is_over = rounds->is_over;
+	rounds->is_over = is_over_later;
+	entries_leave(entries, ep, r.now_ns);
+	r.now_ns += DEAF_NS;
+	for (unsigned i = 0; !list_empty(&fe->endpoints); i++) {
+		assert_in_range(i, 0, RIG_TURNS_MAX);
+		assert_false(list_empty(&ep->versions));
+		if (i % (RIG_WORKERS + 1) < RIG_WORKERS)
+			rig_turn(&r, i % (RIG_WORKERS + 1));
+		else
+			(void)rig_control(&r);
+	}
+	rounds->is_over = is_over;
+}
+
 static void deaf_endpoint_hears_nobody_new_and_leaves_after_900_ms(void **state)
 {
 	int fds[2];
@@ -594,6 +625,7 @@ static void daemon_may_end_while_workers_leave(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		LEAVE_TEST(settings_stay_as_long_as_the_endpoint),
 		LEAVE_TEST(deaf_endpoint_hears_nobody_new_and_leaves_after_900_ms),
 		LEAVE_TEST(client_of_a_deaf_endpoint_is_heard),
 		LEAVE_TEST(clients_in_the_queue_are_taken_and_the_last_worker_closes),
