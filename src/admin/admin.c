@@ -310,6 +310,7 @@ static void client_take_line(struct client *c, char *end)
 		client_refuse(c, "the request has a NUL byte");
 		return;
 	}
+	c->line_ns = clock_mono_ns();
 	admin_make_begin(c);
 	client_go_on(c);
 }

@@ -139,7 +139,7 @@ static void on_accept(struct ev_loop *loop, struct ev_io *io, int revents)
 	}
 	/* One per wake-up would do; more save wake-ups. */
 	for (int i = 0; i < ADMIN_CLIENTS_MAX; i++) {
-		if (d->turn == 0 && admin_places_full(d->admin)) {
+		if (admin_places_full(d->admin) && (d->turn == 0 || !admin_places_may_end(d->admin))) {
 			d->turn_due = true;
 			accept_later(d, ADMIN_TURN_S);
 			return;
@@ -180,6 +180,8 @@ void admin_accept_start(struct admin *a, struct admin_door *d, struct admin_sock
 	ev_io_init(&d->accept, on_accept, socket->fd, EV_READ);
 	d->accept.data = d;
 	ev_timer_init(&d->accept_retry, on_accept_retry, ACCEPT_RETRY_S, 0.);
+	/* What has come from clients is read first: on a busy machine both may be late. */
+	ev_set_priority(&d->accept_retry, EV_MINPRI);
 	d->accept_retry.data = d;
 	if (socket->fd >= 0)
 		ev_io_start(a->loop, &d->accept);

@@ -48,6 +48,7 @@ struct client {
 	bool quit;       /* `quit` was received: no answer is due */
 	double wait_s;   /* how long it may be idle */
 	int64_t progress_ns; /* when it last sent or read bytes, or was served; CLOCK_MONOTONIC */
+	int64_t line_ns;     /* when its last line began to be answered; CLOCK_MONOTONIC */
 	int64_t answer_by_ns; /* deadline for the whole answer */
 	char *rest;      /* commands still to be run, inside `request`; NULL = none */
 	unsigned answered;

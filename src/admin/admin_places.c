@@ -60,9 +60,26 @@ bool admin_places_full(const struct admin *a)
 	       count(a, (struct group){is_other, NULL}) >= ADMIN_OTHERS_MAX;
 }
 
+/* Does it wait for a worker, to which it came a moment ago? Not for longer: its line may be a long one. */
+static bool is_being_answered(const struct client *c)
+{
+	return c->state == CLIENT_ASKING &&
+	       (double)(clock_mono_ns() - c->line_ns) < ADMIN_ASKING_S * (double)NS_PER_SEC;
+}
+
+bool admin_places_may_end(const struct admin *a)
+{
+	for (size_t i = 0; i < ADMIN_CLIENTS_MAX; i++)
+		if (is_served(&a->clients[i]) && !is_being_answered(&a->clients[i]))
+			return true;
+	return false;
+}
+
 /* Lower ranks leave first. */
 static int rank(const struct client *c)
 {
+	if (is_being_answered(c))
+		return 4;
 	if (c->state == CLIENT_RELOADING && c->asker != NULL && c->wish.hold)
 		return 3; /* if it leaves, a reload is undone */
 	if (c->state == CLIENT_READING && c->prompt && c->request.len == 0)

@@ -9,7 +9,8 @@
  *   the untrusted user with the most places, so a user who fills them loses his own to the next one;
  *   or a trusted connection, but only if there is no untrusted one, and only to a trusted newcomer.
  * Its connection without progress for the longest time leaves, but an idle prompt only if none is stuck in a
- * request or an answer.
+ * request or an answer, and one that waits for a worker only ADMIN_ASKING_S after its line has come: on a
+ * busy machine the workers may be late, which is not its fault.
  *
  * Only chooses: admin.c closes. Main thread.
  */
@@ -24,9 +25,12 @@
 #define ADMIN_ONE_PROMPTS_MAX 4  /* of ADMIN_PROMPTS_MAX, for one untrusted user */
 #define ADMIN_TURN_S          0.2
 #define ADMIN_TURN_CLIENTS    ADMIN_OTHERS_MAX
+#define ADMIN_ASKING_S	      1.
 
 /* Might there be no free place for the next newcomer, so that it would take someone else's? */
 bool admin_places_full(const struct admin *a);
+/* Is there anybody whose place a newcomer may take? */
+bool admin_places_may_end(const struct admin *a);
 /* A place for `peer`: a free one, or that of a connection to be closed; NULL if there is none for it. */
 struct client *admin_places_find(struct admin *a, const struct admin_peer *peer);
 /* A free place for a refused peer while it reads the reason. NULL: send the reason and close. */

@@ -839,6 +839,54 @@ static void seventeenth_client_soon_takes_the_place_of_the_idlest(void **state)
 	turn();
 }
 
+/* A busy machine, on which nothing runs for longer than a turn. */
+static void be_busy(void)
+{
+	const struct timespec time = {.tv_nsec = 300000000};
+
+	(void)nanosleep(&time, NULL);
+	turn();
+}
+
+static void what_came_meanwhile_is_answered_before_a_place_is_taken(void **state)
+{
+	int fds[ADMIN_CLIENTS_MAX];
+	char out[65536];
+	int fd = ask_as_seventeenth(fds);
+
+	(void)state;
+	for (int i = 0; i < ADMIN_CLIENTS_MAX; i++)
+		say(fds[i], "show info\n");
+	be_busy();
+	for (int i = 0; i < ADMIN_CLIENTS_MAX; i++)
+		assert_true(hear(fds[i], out, sizeof(out)) > 100);
+	assert_true(hear(fd, out, sizeof(out)) > 0);
+	assert_int_equal(totals.evicted, 0);
+}
+
+static void who_waits_for_a_late_worker_keeps_his_place(void **state)
+{
+	int fds[ADMIN_CLIENTS_MAX];
+	char out[65536];
+	int fd = ask_as_seventeenth(fds);
+
+	(void)state;
+	for (int i = 0; i < ADMIN_CLIENTS_MAX; i++)
+		say(fds[i], "show stat\n");
+	turn();
+	be_busy();
+	be_busy();
+	assert_int_equal(totals.evicted, 0);
+	while (asked != NULL) {
+		worker_shows(1, 0, true);
+		news();
+	}
+	for (int i = 0; i < ADMIN_CLIENTS_MAX; i++)
+		assert_true(hear(fds[i], out, sizeof(out)) > 100);
+	assert_true(hear(fd, out, sizeof(out)) > 0);
+	assert_int_equal(totals.evicted, 0);
+}
+
 /* It takes a byte now and then, which is not enough; the list has no end. */
 static void an_answer_has_a_time_that_bytes_do_not_stretch(void **state)
 {
@@ -987,6 +1035,8 @@ int main(void)
 		ADMIN_TEST(a_thousand_lines_at_once_are_answered_one_by_one),
 		ADMIN_TEST(seventeenth_client_waits_for_its_turn),
 		ADMIN_TEST(seventeenth_client_soon_takes_the_place_of_the_idlest),
+		ADMIN_TEST(what_came_meanwhile_is_answered_before_a_place_is_taken),
+		ADMIN_TEST(who_waits_for_a_late_worker_keeps_his_place),
 		ADMIN_TEST(an_answer_has_a_time_that_bytes_do_not_stretch),
 		ADMIN_TEST(a_line_at_a_prompt_has_a_time_that_bytes_do_not_stretch),
 		ADMIN_TEST(slow_reader_gets_all_of_a_long_answer),

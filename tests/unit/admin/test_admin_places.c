@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "weir/base/check.h"
+#include "weir/base/clock.h"
 #include "admin/admin_places.h"
 
 static struct admin admin;
@@ -163,6 +164,28 @@ static void whoever_is_refused_takes_no_place_that_root_would_miss(void **state)
 	assert_null(admin_places_find_spare(&admin));
 }
 
+/* But only for a while: one line may ask very often. */
+static void who_has_just_asked_a_worker_leaves_last(void **state)
+{
+	const int64_t now_ns = clock_mono_ns();
+
+	(void)state;
+	assert_false(admin_places_may_end(&admin));
+	seat(0, 12, &ann);
+	for (size_t i = 0; i < 12; i++) {
+		admin.clients[i].state = CLIENT_ASKING;
+		admin.clients[i].line_ns = now_ns;
+	}
+	assert_false(admin_places_may_end(&admin));
+	admin.clients[7].state = CLIENT_WRITING;
+	assert_true(admin_places_may_end(&admin));
+	assert_place(&bob, 7);
+	admin.clients[7].state = CLIENT_ASKING;
+	admin.clients[3].line_ns = now_ns - (int64_t)(ADMIN_ASKING_S * (double)NS_PER_SEC);
+	assert_true(admin_places_may_end(&admin));
+	assert_place(&bob, 3);
+}
+
 static void prompts_have_limits_of_their_own(void **state)
 {
 	struct client *victim = NULL;
@@ -210,6 +233,7 @@ int main(void)
 		PLACES_TEST(the_idlest_leaves_first_and_a_prompt_last),
 		PLACES_TEST(who_holds_a_trial_leaves_last_and_nobody_else_on_his_account),
 		PLACES_TEST(whoever_is_refused_takes_no_place_that_root_would_miss),
+		PLACES_TEST(who_has_just_asked_a_worker_leaves_last),
 		PLACES_TEST(prompts_have_limits_of_their_own),
 		PLACES_TEST(progress_begins_the_idle_time_again),
 	};
