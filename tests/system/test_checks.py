@@ -221,7 +221,7 @@ def test_want_of_ports_is_no_failure_of_the_server(network, weir, peers):
     daemon.expected_alarms = NO_SERVER  # the listener goes before the daemon
     row = wait_stat(daemon, "a", check_status="SOCKERR")
     assert row["status"].startswith("UP") and row["chkfail"] == "0", row
-    assert "a limit of this machine, not a fault of the server" in daemon.log()
+    wait_until(lambda: "a limit of this machine, not a fault of the server" in daemon.log(), daemon.log)
 
 
 # ---- real servers ----

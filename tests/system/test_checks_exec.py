@@ -233,7 +233,7 @@ def test_status_and_last_line_are_the_result(scripts, weir):
         assert (row["check_status"].removeprefix("* "), row["check_code"], row["last_chk"]) == \
             (code, status, detail), name
         assert row["status"].startswith("UP" if code == "PROCOK" else "DOWN"), name
-    assert "PROCERR: exit status 4" in daemon.log()
+    wait_until(lambda: "PROCERR: exit status 4" in daemon.log(), daemon.log)
 
 
 def test_a_program_that_changes_is_run_as_it_is_or_not_at_all(scripts, weir):

@@ -206,7 +206,7 @@ def test_the_end_of_the_command_that_holds_ends_the_trial(start, number):
     child.send_signal(number)
     child.communicate(timeout=PATIENCE)
     wait_frontends(daemon, "old")
-    assert "the client that holds the trial has gone" in daemon.log()
+    wait_until(lambda: "the client that holds the trial has gone" in daemon.log(), daemon.log)
 
 
 def test_the_command_that_holds_ends_with_the_trial(start):
@@ -289,7 +289,8 @@ def test_a_confirmation_remains_possible_while_the_return_fails(start):
         s.bind(("127.0.0.1", port))
         s.listen()
         run(daemon, "rollback", code=1)
-        assert "generation 2 stays in effect; weir tries to return every 5 s" in daemon.log()
+        wait_until(lambda: "generation 2 stays in effect; weir tries to return every 5 s" in daemon.log(),
+                   daemon.log)
         assert run(daemon, "confirm") == "confirmed: generation 2\n"
     restart(daemon)
     assert frontends(daemon) == ["new"]

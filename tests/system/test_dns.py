@@ -145,11 +145,12 @@ def test_an_address_stays_until_its_hold_ends_and_comes_back_at_once(names, weir
         wait_until(lambda kind=kind: state(daemon, kind) == "unresolved",
                    lambda kind=kind: f"{kind} has no address\n{daemon.log()[-3000:]}")
         assert names.count(f"{kind}.test") > asked[kind]
-    log = daemon.log()
     for kind in kinds:
         # The first bad answer leaves it alone, and the end of the hold says since when.
-        first = log.index(f"cannot resolve '{kind}.test'")
-        assert first < log.index(f"'{kind}.test' has not been resolved for"), log
+        over = f"'{kind}.test' has not been resolved for"
+        wait_until(lambda over=over: over in daemon.log(), lambda: f"the hold ends\n{daemon.log()[-3000:]}")
+        log = daemon.log()
+        assert log.index(f"cannot resolve '{kind}.test'") < log.index(over), log
     assert state(daemon, "good") == "up"
     for kind in [*kinds, "good"]:
         names.set(f"{kind}.test", "127.0.0.2", ttl=3600)

@@ -207,7 +207,7 @@ def test_health_checks_lead_there_and_back(weir, peers):
     one.die()
     wait_state(daemon, "DOWN")
     goes_to(peers, daemon, two)
-    assert "one has no server left; new clients go to backend two" in daemon.log()
+    wait_until(lambda: "one has no server left; new clients go to backend two" in daemon.log(), daemon.log)
     again = peers.listen(where=one.address)
     wait_state(daemon, "UP")
     client = peers.connect(daemon.address("web"))
