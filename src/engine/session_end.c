@@ -304,9 +304,9 @@ static void release(struct session *s)
 		counter_add(&w->counters.unacked_closes, 1);
 		w->engine->notify(w->engine->notify_arg); /* control looks whether the kernel drops them */
 	}
-	record_session_end(s);
 	failing_end(s);
 	count_limit(&w->counters, (enum limited_by)s->limited_by);
+	record_session_end(s); /* who reads the line finds all of it counted */
 	session_leave_server(s); /* what is logged does not include who gets the place */
 	is_slot_gone = source_leave(s) || s->slotless;
 	if (s->extra != NULL)
