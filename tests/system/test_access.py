@@ -42,7 +42,7 @@ def is_served(peers, listener, where, **kw):
 def is_refused(peers, daemon, where, reason, **kw):
     """It is reset with this reason in the log, and no server was asked."""
     connects = daemon.info()["connects"]
-    lines = len([line for line in daemon.session_lines() if line.get("reason") == reason])
+    lines = len([line for line in daemon.session_lines() if line.get("reason_text") == reason])
     client = peers.connect(where, **kw)
     end = client.receive_to_end()
     assert end == "reset" or (end == "fin" and not client.tcp), end

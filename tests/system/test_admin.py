@@ -79,10 +79,10 @@ def served(daemon, peers, count):
 @pytest.mark.smoke
 @pytest.mark.parametrize("how", ("drain", "maint"))
 def test_a_server_that_rests_gets_no_new_clients_and_keeps_its_old_ones(weir, peers, how):
-    one, _, text = two_servers(peers)
+    one, two, text = two_servers(peers)
     daemon = weir(text, "threads = 1")  # with one worker two clients are one for each server
     old = [peers.connect(daemon.address("web")) for _ in range(2)]
-    server = peers.accept(one)
+    server, _ = peers.accept(one), peers.accept(two)    # both are counted from here on
     client = next(c for c in old if c.conn == server.conn)
     do(daemon, "set", "server", "web/a", "state", how)
     assert stat(daemon, "web", "a")["status"] == how.upper()

@@ -35,7 +35,10 @@ class Agent(service.Service):
     def _answer(self, sock):
         heard = b""
         while len(heard) < self.hears:
-            heard += sock.recv(4096)
+            part = sock.recv(4096)
+            if not part:
+                return  # it has given up
+            heard += part
         self.heard.append(heard)
         sock.sendall(self.answer)
         with contextlib.suppress(OSError):  # HAProxy ends a check with a reset
