@@ -10,7 +10,7 @@ import pytest
 from harness import exchange
 from harness.address import Address
 from harness.exchange import Leg
-from harness.timing import AT_ONCE, PATIENCE, wait_until
+from harness.timing import AT_ONCE, PATIENCE, quickest, wait_until
 
 
 def exact(client, server, count=20_000):
@@ -23,6 +23,13 @@ def serve(peers, where, listener, count):
         exact(*peers.pair(where, listener))
 
 
+def time_to_reset(peers, daemon, **kw):
+    begin = time.monotonic()
+    client = peers.connect(daemon.address("l"), **kw)
+    assert client.receive_to_end() == "reset"
+    return time.monotonic() - begin
+
+
 @pytest.mark.smoke
 @pytest.mark.parametrize("family", ("tcp4", "tcp6", "path", "abstract"))
 def test_a_refusing_server_is_no_error_while_another_one_serves(weir, peers, family):
@@ -32,7 +39,8 @@ def test_a_refusing_server_is_no_error_while_another_one_serves(weir, peers, fam
                   f"server good = {good.address}\n")
     begin = time.monotonic()
     serve(peers, daemon.address("l"), good, 20)
-    assert time.monotonic() - begin < 2 * AT_ONCE, "another server is tried without a pause"
+    # A pause is a second, and there would be five of them.
+    assert time.monotonic() - begin < 4 * AT_ONCE, "another server is tried without a pause"
     info = daemon.info()
     assert info["redispatches"] >= 5 and info["connect_failures"] >= 5, info
     daemon.wait_session_line(count=20, server="good")
@@ -98,24 +106,23 @@ def test_retries_are_counted_and_end(weir, peers):
     server = peers.listen(listen=False)
     daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {server.address}\n"
                   "retries = 2\ntimeout-connect = 200ms\n")
-    begin = time.monotonic()
-    client = peers.connect(daemon.address("l"))
-    assert client.receive_to_end() == "reset"
-    took = time.monotonic() - begin
+    times = []
+
+    def measure():
+        times.append(time_to_reset(peers, daemon))
+        return times[-1]
+    took = quickest(measure, 0.4 + AT_ONCE)
     assert 0.3 <= took < 0.4 + AT_ONCE, f"three tries 200 ms apart took {took:.2f} s"
-    line = daemon.wait_session_line(reason_text="server refused the connection")
+    line = daemon.wait_session_line(count=len(times), reason_text="server refused the connection")
     assert line["tries"] == "3", line
-    assert daemon.info()["retries"] == 2
+    assert daemon.info()["retries"] == 2 * len(times)
 
 
 def test_two_dead_servers_are_asked_in_rounds_with_a_pause_between(weir, peers):
     one, two = peers.listen(listen=False), peers.listen(listen=False)
     daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {one.address}\n"
                   f"server b = {two.address}\nretries = 3\ntimeout-connect = 200ms\n")
-    begin = time.monotonic()
-    client = peers.connect(daemon.address("l"))
-    assert client.receive_to_end() == "reset"
-    took = time.monotonic() - begin
+    took = quickest(lambda: time_to_reset(peers, daemon), 0.4 + AT_ONCE)
     assert 0.3 <= took < 0.4 + AT_ONCE, f"a and b, a pause, one, a pause, one: took {took:.2f} s"
     assert daemon.wait_session_line()["tries"] == "4"
 
@@ -178,10 +185,7 @@ def test_a_silent_server_costs_timeout_connect(network, weir, peers):
     network.drop_address(SILENT.host)
     daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {SILENT}\nretries = 0\n"
                   "timeout-connect = 400ms\n", wrapper=network.wrapper)
-    begin = time.monotonic()
-    client = peers.connect(daemon.address("l"), socket_maker=network.socket)
-    assert client.receive_to_end() == "reset"
-    took = time.monotonic() - begin
+    took = quickest(lambda: time_to_reset(peers, daemon, socket_maker=network.socket), 0.4 + AT_ONCE)
     assert 0.35 <= took < 0.4 + AT_ONCE, f"timeout-connect of 400 ms took {took:.2f} s"
     line = daemon.wait_session_line(reason_text="timeout-connect")
     assert line["ts_code"] == "sC", line
@@ -207,19 +211,20 @@ def test_after_a_silent_server_another_one_serves(network, weir, peers):
 def test_a_client_that_leaves_while_connecting_ends_the_session(network, weir, peers, how):
     """With nothing sent. By RST it ends at once; by FIN at once or with the tries."""
     network.drop_address(SILENT.host)
+    end = "1h" if how == "reset" else "3s"
     daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {SILENT}\nretries = 0\n"
-                  "timeout-connect = 3s\n", wrapper=network.wrapper)
-    client = peers.connect(daemon.address("l"), socket_maker=network.socket, hello=False)
-    wait_until(lambda: daemon.info()["connects"] == 1, "the connect begins")
-    begin = time.monotonic()
-    if how == "reset":
-        client.reset()
-    else:
-        client.fin()
-    wait_until(lambda: daemon.info()["sessions"] == 0, "the session ends")
-    if how == "reset":
-        took = time.monotonic() - begin
-        assert took < AT_ONCE, f"a session without a client went on for {took:.2f} s"
+                  f"timeout-connect = {end}\n", wrapper=network.wrapper)
+
+    def leave():
+        before = daemon.info()["connects"]
+        client = peers.connect(daemon.address("l"), socket_maker=network.socket, hello=False)
+        wait_until(lambda: daemon.info()["connects"] == before + 1, "the connect begins")
+        begin = time.monotonic()
+        client.reset() if how == "reset" else client.fin()
+        wait_until(lambda: daemon.info()["sessions"] == 0, "the session ends")
+        return time.monotonic() - begin
+    took = quickest(leave, AT_ONCE, 3 if how == "reset" else 1)
+    assert how == "fin" or took < AT_ONCE, f"a session without a client went on for {took:.2f} s"
 
 
 def test_a_client_that_sent_and_reset_while_connecting_costs_nothing_more(network, weir, peers):

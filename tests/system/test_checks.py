@@ -10,10 +10,10 @@ import pytest
 from harness import checked, service
 from harness.programs import needs
 from harness.show_stat import NO_SERVER, listen, stat, wait_stat
-from harness.timing import PATIENCE, SCALE, stays, wait_until
+from harness.timing import PATIENCE, SCALE, quickest, stays, wait_until
 
 # The interval is what a server has to answer, and to end its side before the next check resets it.
-ENOUGH = "500ms"
+ENOUGH = "1s"
 
 
 @pytest.fixture
@@ -41,14 +41,8 @@ def exchange(where):
 
 # ---- down and up ----
 
-@pytest.mark.smoke
-def test_a_dead_server_is_out_within_fall_intervals_and_no_client_sees_it(services, weir):
-    a, b = services(service.echo), services(service.echo)
-    interval, fall = 0.3 * SCALE, 3
-    daemon = weir(listen([f"a = {a.address}", f"b = {b.address}"], "check = tcp", "retries = 3",
-                         f"check-interval = {interval * 1000:.0f}ms"))
-    wait_stat(daemon, "a", check_status="L4OK")
-    wait_stat(daemon, "b", check_status="L4OK")
+def die_until_out(daemon, a):
+    """Seconds for which the server was in for sure after its death; clients are served all the time."""
     a.die()
     died = seen_up = time.monotonic()
     served = 0
@@ -60,11 +54,31 @@ def test_a_dead_server_is_out_within_fall_intervals_and_no_client_sees_it(servic
         exchange(daemon.address("l"))
         served += 1
         assert seen_up - died < PATIENCE, "it is not out"
-    assert seen_up - died < fall * interval + 0.2 * SCALE, f"still in after {seen_up - died:.2f} s"
     assert served > 0
+    return seen_up - died
+
+
+@pytest.mark.smoke
+def test_a_dead_server_is_out_within_fall_intervals_and_no_client_sees_it(services, weir):
+    a, b = services(service.echo), services(service.echo)
+    interval, fall = 0.3 * SCALE, 3
+    daemon = weir(listen([f"a = {a.address}", f"b = {b.address}"], "check = tcp", "retries = 3",
+                         f"check-interval = {interval * 1000:.0f}ms"))
+    wait_stat(daemon, "a", check_status="L4OK")
+    wait_stat(daemon, "b", check_status="L4OK")
+    deaths = []
+
+    def die():
+        if deaths:
+            a.start()
+            wait_stat(daemon, "a", status="^UP", check_health="4")
+        deaths.append(die_until_out(daemon, a))
+        return deaths[-1]
+    most = fall * interval + 0.2 * SCALE
+    assert quickest(die, most) < most, f"still in after {deaths} s"
     row = stat(daemon, "a")
-    assert (row["check_status"], row["last_chk"], row["chkdown"]) == ("L4CON", "connection refused", "1")
-    assert row["chkfail"] == str(fall)
+    assert (row["check_status"], row["last_chk"]) == ("L4CON", "connection refused")
+    assert (row["chkdown"], row["chkfail"]) == (str(len(deaths)), str(fall * len(deaths)))
     # Now no client tries it: no connect fails any more.
     failures = row["econ"]
     for _ in range(20):
@@ -89,8 +103,8 @@ def test_every_check_ends_with_fin_even_when_the_server_greets(services, weir):
     """The interval is what a server has to end its side before the next check."""
     all_of_them = [services(lambda sock: sock.sendall(b"220 mail.example.com ESMTP\r\n"),
                             farewell=b"221 bye\r\n") for _ in range(7)]
-    weir(listen([f"a{a.port} = {a.address}" for a in all_of_them], "check = tcp", "check-interval = 1s"))
-    wait_until(lambda: all(len(a.ends) >= 3 for a in all_of_them), "three checks each")
+    weir(listen([f"a{a.port} = {a.address}" for a in all_of_them], "check = tcp", "check-interval = 2s"))
+    wait_until(lambda: all(len(a.ends) >= 3 for a in all_of_them), "three checks each", 2 * PATIENCE)
     assert all(set(a.ends) == {"fin"} for a in all_of_them), [a.ends for a in all_of_them]
 
 
@@ -176,7 +190,8 @@ def test_a_server_that_speaks_first_is_checked_as_the_synopsis_says(services, we
                          "check-interval = 50ms", "check-timeout = 300ms"))
     daemon.expected_alarms = NO_SERVER
     wait_stat(daemon, "a", check_status="L7OK")
-    assert heard[0] == b"QUIT\r\n"
+    # The first check may have come to its timeout before the service had its turn.
+    assert b"QUIT\r\n" in heard and set(heard) <= {b"QUIT\r\n", b""}, heard
     greeting["now"] = b"421 busy\r\n"
     wait_stat(daemon, "a", status="^DOWN", check_status="L7(RSP|TOUT)")
     greeting["now"] = b"220 ready\r\n"
@@ -189,7 +204,8 @@ def test_a_server_that_accepts_and_says_nothing_times_out(services, weir):
                          "check-timeout = 100ms"))
     daemon.expected_alarms = NO_SERVER
     row = wait_stat(daemon, "a", status="^DOWN", check_status="L7TOUT")
-    assert 99 <= int(row["check_duration"]) < 100 + 1000 * SCALE
+    assert int(row["check_duration"]) >= 99
+    wait_until(lambda: int(stat(daemon, "a")["check_duration"]) < 100 + 100 * SCALE, "one ends in time")
     assert daemon.terminate() == 0  # with a check under way, most likely
 
 
