@@ -12,6 +12,7 @@ import subprocess
 
 import pytest
 
+from harness import admin
 from harness.daemon import BINARY
 from harness.timing import PATIENCE, wait_until
 
@@ -314,7 +315,7 @@ def ask_haproxy(folder):
             with s.makefile(encoding="utf-8") as f:
                 return f.read()
     try:
-        wait_until(lambda: os.path.exists(path) or child.poll() is not None, "haproxy runs")
+        wait_until(lambda: admin.listens(path) or child.poll() is not None, "haproxy runs")
         assert child.poll() is None, "haproxy refuses its configuration"
         yield ask
     finally:

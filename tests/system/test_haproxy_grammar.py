@@ -14,7 +14,7 @@ import subprocess
 
 import pytest
 
-from harness import storm
+from harness import admin, storm
 from harness.daemon import REPOSITORY
 from harness.timing import PATIENCE, wait_until
 
@@ -189,7 +189,7 @@ def theirs(folder):
                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     try:
-        wait_until(lambda: os.path.exists(path) or child.poll() is not None, "haproxy runs")
+        wait_until(lambda: admin.listens(path) or child.poll() is not None, "haproxy runs")
         assert child.poll() is None, "haproxy refuses its configuration"
         yield lambda command: ask(path, command)
     finally:

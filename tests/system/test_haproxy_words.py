@@ -11,6 +11,7 @@ import subprocess
 
 import pytest
 
+from harness import admin
 from harness.timing import PATIENCE, wait_until
 
 HAPROXY = shutil.which("haproxy")
@@ -48,7 +49,7 @@ def theirs(folder, closing):
         pytest.skip("no haproxy to compare with")
     made = Theirs(folder)
     closing.append(made)
-    wait_until(lambda: os.path.exists(made.path) or made.child.poll() is not None, "haproxy runs")
+    wait_until(lambda: admin.listens(made.path) or made.child.poll() is not None, "haproxy runs")
     assert made.child.poll() is None, "haproxy refuses its configuration"
     return made
 

@@ -11,15 +11,17 @@ import subprocess
 import time
 from collections import Counter
 
-from harness import process, service
+from harness import admin, process, service
 from harness.timing import PATIENCE, wait_until
 
 
 def lasting(daemon):
-    """Takes as its own descriptors those that last: a check may be under way when they are counted."""
+    """Takes as its own descriptors those that last: a check may be under way when they are counted. Before
+    each count the daemon has a turn, which may end a check."""
     found = Counter(daemon.baseline["fds"])
     for _ in range(15):
         time.sleep(0.01)
+        daemon.ask("show version")
         found &= Counter(process.descriptors(daemon.pid))
     daemon.baseline["fds"] = list(found.elements())
     return daemon
@@ -90,7 +92,7 @@ class Haproxy:
         with open(os.path.join(folder, "h.log"), "wb") as log:
             self.child = subprocess.Popen(["haproxy", "-db", "-f", config], stdin=subprocess.DEVNULL,
                                           stdout=log, stderr=log)
-        wait_until(lambda: os.path.exists(self.path) or self.child.poll() is not None, "haproxy runs")
+        wait_until(lambda: admin.listens(self.path) or self.child.poll() is not None, "haproxy runs")
         assert self.child.poll() is None, "haproxy refuses its configuration"
 
     def ask(self, command):
