@@ -12,6 +12,18 @@ import time
 A, CNAME, SOA, AAAA, SRV, OPT = 1, 5, 6, 28, 33, 41
 TYPES = {A: "A", AAAA: "AAAA", SRV: "SRV"}
 OK, SERVFAIL, NX, REFUSED = 0, 2, 3, 5
+_SO_TIMESTAMPNS = 35
+_TIMESPEC = struct.Struct("@ll")
+
+
+def _moment(ancillary):
+    """When the kernel got a datagram, as time.monotonic(): this thread may have its turn later."""
+    now = time.monotonic()
+    for _, kind, data in ancillary:
+        if kind == _SO_TIMESTAMPNS:
+            seconds, ns = _TIMESPEC.unpack(data[:_TIMESPEC.size])
+            return now - (time.time() - seconds - ns / 1e9)
+    return now
 
 
 def encode_name(name):
@@ -66,7 +78,7 @@ class NameServer:
 
     def __init__(self, network=None, port=0, host="127.0.0.1"):
         self.names = {}
-        self.questions = []  # (time, name, type, "udp" or "tcp")
+        self.questions = []  # (when it came, name, type, "udp" or "tcp")
         self.silent = False
 
         def make():
@@ -76,6 +88,7 @@ class NameServer:
                 tcp.bind((host, port))
                 udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
                 udp.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
+                udp.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
                 try:
                     udp.bind(tcp.getsockname())
                 except OSError:
@@ -114,11 +127,11 @@ class NameServer:
                 return self.names[key]
         return Answer(code=NX)
 
-    def _reply(self, question, how):
+    def _reply(self, question, how, came):
         """The reply and the time until it is sent; None: silence."""
         name, end = decode_name(question, 12)
         kind = struct.unpack("!H", question[end:end + 2])[0]
-        self.questions.append((time.monotonic(), name, TYPES.get(kind, kind), how))
+        self.questions.append((came, name, TYPES.get(kind, kind), how))
         answer = self._answer_for(name, kind)
         tricks = answer.tricks
         if self.silent or tricks.get("silent"):
@@ -143,8 +156,8 @@ class NameServer:
         self.later.append((at, send))
 
     def _udp(self):
-        question, who = self.udp.recvfrom(4096)
-        message, delay = self._reply(question, "udp")
+        question, more, _, who = self.udp.recvmsg(4096, socket.CMSG_SPACE(_TIMESPEC.size))
+        message, delay = self._reply(question, "udp", _moment(more))
         if message is not None:
             self._send_later(time.monotonic() + delay, lambda: self.udp.sendto(message, who))
 
@@ -154,7 +167,8 @@ class NameServer:
             chooser.unregister(s)
             s.close()
             return
-        message, delay = self._reply(s.recv(struct.unpack("!H", head)[0], socket.MSG_WAITALL), "tcp")
+        message, delay = self._reply(s.recv(struct.unpack("!H", head)[0], socket.MSG_WAITALL), "tcp",
+                                     time.monotonic())
         if message is not None:
             self._send_later(time.monotonic() + delay,
                              lambda: s.sendall(struct.pack("!H", len(message)) + message))
