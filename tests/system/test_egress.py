@@ -53,8 +53,8 @@ def config(names, port, words="", front="", back=f"allow-to = {SERVER}\n", allow
 
 
 class Client:
-    def __init__(self, daemon, name=NAME, source=None, raw=None, make=socket.socket):
-        where = daemon.address("in")
+    def __init__(self, daemon, name=NAME, source=None, raw=None, make=socket.socket, where=None):
+        where = where or daemon.address("in")   # which reads the log
         self.sent = raw if raw is not None else hello(name)
         self.sock = make()
         self.sock.settimeout(PATIENCE)
@@ -326,16 +326,22 @@ def test_weir_itself_is_never_reached(weir, names):
 def test_a_name_that_is_bound_to_another_address_meanwhile_is_judged_anew(weir, names, port, service):
     """Rebinding: the first answer is fine, the next one is not. What is connected to was judged, and no
     answer is used for longer than its TTL."""
-    names.set(NAME, SERVER, ttl=0)
     daemon = weir(config(names, port))
-    served(daemon, port)
-    names.set(NAME, "127.0.0.1", ttl=0)
-    served(daemon, port)    # from the first answer: a TTL of 0 counts as 1 s
-    assert names.count(NAME, "A") == 1
-    wait_until(lambda: Client(daemon).ask() == b"", "the second answer counts")
-    daemon.wait_session_line(reason="egress_address")
-    assert names.count(NAME, "A") == 2
-    refused(daemon, "egress_address", count=2)
+    for name in ("a.example.com", "b.example.com", "c.example.com"):
+        names.set(name, SERVER, ttl=0)
+        began = time.monotonic()
+        served(daemon, port, name)
+        names.set(name, "127.0.0.1", ttl=0)
+        client = Client(daemon, name)
+        got = client.ask()
+        if time.monotonic() - began < 0.9:  # otherwise this machine has paused
+            break
+    # From the first answer: a TTL of 0 counts as 1 s.
+    assert got == b"%d " % port + client.sent and names.count(name, "A") == 1
+    wait_until(lambda: Client(daemon, name).ask() == b"", "the second answer counts")
+    daemon.wait_session_line(reason="egress_address", sni=name)
+    assert names.count(name, "A") == 2
+    refused(daemon, "egress_address", name, count=2)
 
 
 @pytest.mark.parametrize("late", ["A", "AAAA"])
@@ -346,12 +352,12 @@ def test_addresses_of_one_family_are_used_when_those_of_the_other_are_late(weir,
         closing.append(PortService((port,), text))
     there = half["AAAA" if late == "A" else "A"]
     names.set(NAME, there, ttl=60)
-    names.set((NAME, late), half[late], ttl=60, delay=0.7)
+    names.set((NAME, late), half[late], ttl=60, delay=0.8)     # less than a try takes
     daemon = weir(config(names, port, back=f"allow-to = {SERVER} ::1\n"))
     begin = time.monotonic()
     for _ in range(3):
         served(daemon, port)
-    assert time.monotonic() - begin < 0.6, "late addresses were waited for"
+    assert time.monotonic() - begin < 0.75, "late addresses were waited for"
     shown = f"[{there}]:{port}" if ":" in there else f"{there}:{port}"
     daemon.wait_session_line(count=3, reason="normal", server_address=shown)
     assert names.count(NAME) == 2, names.questions
@@ -366,15 +372,15 @@ def test_a_family_that_is_never_answered_for_delays_nobody(weir, names, port, se
     names.set(NAME, SERVER, ttl=1)
     names.set((NAME, "AAAA"), silent=True)
     daemon = weir(config(names, port))
-    begin, longest, count = time.monotonic(), 0, 0
+    begin, times = time.monotonic(), []
     while time.monotonic() - begin < 4:     # the answer ends while its lookup goes on
         before = time.monotonic()
         served(daemon, port)
-        longest = max(longest, time.monotonic() - before)
-        count += 1
+        times.append(time.monotonic() - before)
         time.sleep(0.05)
-    assert longest < 0.9, longest
-    assert service.count == count
+    times.sort()
+    assert times[-2] < 0.9 and times[-1] < 3, times[-3:]    # a busy machine may pause once
+    assert service.count == len(times)
     assert names.count(NAME, "A") >= 3, names.questions
     assert metric(daemon, "egress_lookups") <= 1
 
@@ -445,13 +451,14 @@ def test_of_each_family_eight_addresses_are_used(weir, names, port, service):
 def test_a_single_address_is_tried_again_and_judged_again(weir, names, port):
     """After the pause the client asks again: an answer has come to its end."""
     names.set(NAME, "127.0.0.3", ttl=0)
-    daemon = weir(config(names, port, back="allow-to = 127.0.0.3\ntimeout-connect = 600ms\n"))
+    text = config(names, port, back="allow-to = 127.0.0.3\ntimeout-connect = 600ms\n")
+    daemon = weir(text.replace("retries = 2", "retries = 9"))
     client = Client(daemon)
     wait_until(lambda: metric(daemon, "egress_questions") >= 2, "the second question")
     names.set(NAME, "10.0.0.1", ttl=0)
     assert client.ask() == b""
     line = daemon.wait_session_line(reason="egress_address")
-    assert line["tries"] in ("2", "3"), line
+    assert 2 <= int(line["tries"]) < 10, line
     assert metric(daemon, "retries") == int(line["tries"])
 
 
@@ -468,7 +475,7 @@ def test_the_next_address_is_tried_at_once_where_others_wait_for_the_place(weir,
 
 
 def test_who_waits_for_a_name_has_a_place_at_the_server(weir, names, port, service):
-    names.set(NAME, SERVER, delay=0.5, ttl=60)
+    names.set(NAME, SERVER, delay=0.9, ttl=60)
     daemon = weir(config(names, port, words="maxconn=1"))
     first = Client(daemon)
     lookups(daemon, 1)
@@ -540,7 +547,7 @@ def lookups(daemon, count):
 
 
 def test_a_client_that_leaves_meanwhile_leaves_nothing(weir, names, port, service):
-    names.set(NAME, SERVER, delay=0.5, ttl=60)
+    names.set(NAME, silent=True)
     names.set("silent.example.com", silent=True)
     daemon = weir(config(names, port))
     stays = [Client(daemon) for _ in range(3)]
@@ -551,6 +558,7 @@ def test_a_client_that_leaves_meanwhile_leaves_nothing(weir, names, port, servic
     for client in leaves:
         client.reset()
     daemon.wait_session_line(count=3, reason="client_gone")
+    names.set(NAME, SERVER, ttl=60)     # for the next try of the lookup
     for client in stays:
         assert client.ask() == b"%d " % port + client.sent
     assert service.count == 3
@@ -571,15 +579,22 @@ def test_clients_that_ask_and_leave_take_the_place_of_nobody(weir, names, port, 
     assert service.count == 1
 
 
+def more_name_servers(closing):
+    """With these, a lookup that nobody answers takes 8 s; one name server alone is asked for 3 s."""
+    made = [NameServer() for _ in range(3)]
+    closing.extend(made)
+    return made
+
+
 def test_one_lookup_has_1024_clients_that_wait(weir, names, port, service, closing, descriptors):
-    """Not counting those that have left. Two silent name servers are asked for 4 s."""
+    """Not counting those that have left."""
     descriptors(4096)
-    other = NameServer()
-    closing.append(other)
-    for server in (names, other):
+    servers = [names, *more_name_servers(closing)]
+    for server in servers:
         server.set(NAME, silent=True)
-    daemon = weir(config(names, port).replace(names.address, f"{names.address} {other.address}"))
-    held = [Client(daemon, source=f"127.0.2.{1 + i // 512}") for i in range(1024)]
+    daemon = weir(config(names, port).replace(names.address, " ".join(s.address for s in servers)))
+    where = daemon.address("in")
+    held = [Client(daemon, source=f"127.0.2.{1 + i // 512}", where=where) for i in range(1024)]
     wait_until(lambda: metric(daemon, "egress_questions") == 1024, "all wait")
     refused(daemon, "egress_questions", source="127.0.2.9")
     held.pop().reset()
@@ -589,7 +604,7 @@ def test_one_lookup_has_1024_clients_that_wait(weir, names, port, service, closi
     assert metric(daemon, "egress_over_limit") == 1
     for client in held:
         client.reset()
-    for server in (names, other):
+    for server in servers:
         server.set(NAME, SERVER, ttl=60)        # for the next try of the lookup
     assert last.ask() == b"%d " % port + last.sent
     assert metric(daemon, "egress_over_limit") == 1
@@ -597,11 +612,13 @@ def test_one_lookup_has_1024_clients_that_wait(weir, names, port, service, closi
     assert service.count == 1
 
 
-def test_one_source_has_eight_lookups_at_a_time_and_all_have_64(weir, names, port, service):
-    names.set(NAME, SERVER, ttl=60)
-    for i in range(200):
-        names.set(f"n{i}.example.com", silent=True)
-    daemon = weir(config(names, port))
+def test_one_source_has_eight_lookups_at_a_time_and_all_have_64(weir, names, port, service, closing):
+    servers = [names, *more_name_servers(closing)]
+    for server in servers:
+        server.set(NAME, SERVER, ttl=60)
+        for i in range(200):
+            server.set(f"n{i}.example.com", silent=True)
+    daemon = weir(config(names, port).replace(names.address, " ".join(s.address for s in servers)))
     served(daemon, port)
     held = [Client(daemon, f"n{i}.example.com") for i in range(8)]
     lookups(daemon, 8)
@@ -616,8 +633,10 @@ def test_one_source_has_eight_lookups_at_a_time_and_all_have_64(weir, names, por
     served(daemon, port, source="127.0.1.9")
     for client in held:
         client.reset()
+    for server in servers:
+        for i in range(200):
+            server.set(f"n{i}.example.com", SERVER)     # for the next try of each lookup
     lookups(daemon, 0)
-    names.set("n199.example.com", SERVER)
     served(daemon, port, "n199.example.com", source="127.0.1.9")
 
 
@@ -644,8 +663,8 @@ def test_ten_thousand_names_are_remembered(weir, names, port, service):
 
 
 def test_a_reload_meanwhile_loses_nobody(weir, names, port, service):
-    names.set(NAME, SERVER, delay=0.5, ttl=60)
-    names.set("next.example.com", SERVER, delay=0.5)
+    names.set(NAME, SERVER, delay=0.9, ttl=60)
+    names.set("next.example.com", SERVER, delay=0.9)
     daemon = weir(config(names, port))
     clients = [Client(daemon) for _ in range(3)]
     lookups(daemon, 1)
@@ -692,7 +711,7 @@ def test_a_reload_to_names_removes_a_server_that_was_added(weir, names, port, se
 @pytest.mark.parametrize("signals", [1, 2])
 def test_a_stop_meanwhile_ends_in_time(weir, names, port, service, signals):
     """One signal drains: who waits is served. Two end all at once."""
-    names.set(NAME, SERVER, delay=0.5, ttl=60)
+    names.set(NAME, silent=True)
     names.set("silent.example.com", silent=True)
     daemon = weir(config(names, port))
     client, other = Client(daemon), Client(daemon, "silent.example.com")
@@ -703,12 +722,13 @@ def test_a_stop_meanwhile_ends_in_time(weir, names, port, service, signals):
         wait_until(lambda: "no new sessions" in daemon.log(), "the drain")
     daemon.ended = True
     if signals == 1:
+        names.set(NAME, SERVER, ttl=60)     # for the next try of the lookup
         assert client.ask() == b"%d " % port + client.sent
     else:
         assert client.ask() == b""
     assert other.ask() == b""
     assert daemon.child.wait(timeout=PATIENCE) == 0, daemon.log()
-    assert signals == 1 or time.monotonic() - begin < 1
+    assert signals == 1 or time.monotonic() - begin < 2.5, "a lookup takes 3 s"
 
 
 def test_neither_the_admin_socket_nor_a_header_opens_a_way_around(weir, names, port, service):
@@ -726,9 +746,11 @@ def test_neither_the_admin_socket_nor_a_header_opens_a_way_around(weir, names, p
 
 def test_a_flood_of_refusals_has_few_warnings(weir, names, port):
     daemon = weir(config(names, port))
+    begin = time.monotonic()
     for _ in range(30):
         assert Client(daemon, "www.example.net").ask() == b""
+    took = time.monotonic() - begin
     daemon.wait_session_line(count=30, reason="egress_name")
     warnings = [line for line in daemon.log().splitlines()
                 if "www.example.net" in line and " warning " in line]
-    assert 1 <= len(warnings) <= 8, warnings    # one a second and worker
+    assert 1 <= len(warnings) <= 6 + 2 * took, warnings    # one a second and worker
