@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -17,7 +18,7 @@ import time
 
 import pytest
 
-from harness import address, process
+from harness import process
 from harness import daemon as daemons
 from harness.scripts import USER, Scripts
 from harness.show_stat import NO_SERVER, listen, stat, wait_stat
@@ -125,6 +126,15 @@ def sections(scripts, tcp, more=""):
 NAMES = ("l.a", "l.u", "l.six", "any.a", "un.a", "b.a")
 
 
+def hold_everywhere():
+    """A port that is reserved at every address: one of the binds is a wildcard."""
+    sock = socket.socket(socket.AF_INET6)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+    sock.bind(("::", 0))
+    return sock
+
+
 def haproxy_of(folder, scripts, program, tcp):
     check = (f" option external-check\n external-check command {program}\n"
              ' external-check path "/usr/bin:/bin"\n')
@@ -146,9 +156,9 @@ def haproxy_of(folder, scripts, program, tcp):
 
 @pytest.mark.skipif(not shutil.which("haproxy"), reason="no haproxy")
 def test_arguments_and_environment_are_those_of_haproxy(scripts, weir, folder, closing):
-    held = [address.hold("tcp4") for _ in range(4)]
-    closing.extend(one for one, _ in held)
-    tcp = [where.port for _, where in held]
+    held = [hold_everywhere() for _ in range(4)]
+    closing.extend(held)
+    tcp = [sock.getsockname()[1] for sock in held]
     # HAProxy passes no arguments of ours: its program has the folder in its text.
     text = TELL.replace("out = next(", f"out = {scripts.out + '/h'!r} or next(")
     os.mkdir(scripts.out + "/h", 0o777)

@@ -15,6 +15,7 @@ import pytest
 from harness import confirmed
 from harness.daemon import BINARY
 from harness.manager import Manager
+from harness.port_service import free_run
 from harness.timing import PATIENCE, SCALE, wait_until
 
 KILLS = int(os.environ.get("WEIR_TEST_KILLS", "10"))
@@ -259,9 +260,7 @@ def test_what_was_rolled_back_is_not_started_again(start):
 
 def test_a_return_is_tried_until_its_port_is_free(start):
     """The port has been taken meanwhile: weir stays as it is, says so, and can still be confirmed."""
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        port = s.getsockname()[1]
+    port = free_run(1, ("127.0.0.1",))
     daemon = start(listen("old", f"127.0.0.1:{port}"))
     daemon.expected_alarms = "not returned|fails"
     daemon.rewrite(f"127.0.0.1:{port}", "127.0.0.1:0", "[listen old]", "[listen new]")
@@ -278,9 +277,7 @@ def test_a_return_is_tried_until_its_port_is_free(start):
 
 
 def test_a_confirmation_remains_possible_while_the_return_fails(start):
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        port = s.getsockname()[1]
+    port = free_run(1, ("127.0.0.1",))
     daemon = start(listen("old", f"127.0.0.1:{port}"))
     daemon.expected_alarms = "not returned|fails"
     daemon.rewrite(f"127.0.0.1:{port}", "127.0.0.1:0", "[listen old]", "[listen new]")

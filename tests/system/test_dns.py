@@ -15,6 +15,7 @@ import pytest
 from harness import built
 from harness import daemon as daemons
 from harness.name_server import NameServer, srv
+from harness.port_service import free_run
 from harness.timing import PATIENCE, wait_until
 
 pytestmark = built.needs("c-ares")
@@ -298,10 +299,7 @@ def test_it_works_with_dnsmasq(weir, folder, peers):
     hosts = os.path.join(folder, "hosts")
     with open(hosts, "w", encoding="ascii") as f:
         f.write("127.0.0.8 a.test\n")
-    # It chooses no port itself: one that was just free.
-    free = NameServer()
-    port = int(free.address.rpartition(":")[2])
-    free.close()
+    port = free_run(1, ("127.0.0.1",))  # it chooses none itself
     child = subprocess.Popen([dnsmasq, "--keep-in-foreground", "--conf-file=/dev/null", "--no-resolv",
                               "--no-hosts", f"--addn-hosts={hosts}", f"--port={port}", "--local=/test/",
                               "--listen-address=127.0.0.1", "--bind-interfaces", "--user=root",

@@ -6,6 +6,7 @@ import select
 import socket
 
 from harness import proxy
+from harness.port_service import free_run
 from harness.timing import PATIENCE, stays, wait_until
 
 ME = "127.0.0.1"
@@ -198,9 +199,7 @@ server c = @c@
 
 def test_a_rule_that_is_explained_is_the_one_applied(weir, peers):
     listeners = {name: peers.listen() for name in "abc"}
-    with socket.socket() as s:
-        s.bind((ME, 0))
-        port = s.getsockname()[1]
+    port = free_run(1, (ME,))
     config = ROUTES.replace("127.0.0.1:0\n", f"127.0.0.1:{port}\n", 1).format(port=port)
     for name, listener in listeners.items():
         config = config.replace(f"@{name}@", str(listener.address))

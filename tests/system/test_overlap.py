@@ -14,6 +14,7 @@ from harness import storm
 from harness.address import Address
 from harness.labelled import Client, Server
 from harness.manager import passing
+from harness.port_service import free_run
 from harness.timing import wait_until
 from test_reload import free_port
 from test_reload_user import low_port
@@ -140,7 +141,7 @@ def test_both_may_be_of_one_frontend(world, options):
 
 
 def test_a_range_may_meet_a_wildcard(world):
-    w = world()
+    w = world(port=free_run(3, ("0.0.0.0",)))
     ports = range(w.port, w.port + 3)
     last = ports[-1]
     w.start((w.wide,), (f"127.0.0.1:{ports[0]}-{last}", f"127.0.0.3:{ports[0]}"))
