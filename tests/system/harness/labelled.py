@@ -240,6 +240,11 @@ class Client:
                 self.end = self.end or "fin"
         return self.end, self.said, time.monotonic() - self.start
 
+    def resent(self):
+        """How often its kernel has sent something again, such as a SYN that was ignored."""
+        info = self.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104)
+        return struct.unpack_from("=I", info, 100)[0]   # tcpi_total_retrans
+
     def quiet(self, seconds):
         """Does neither a byte nor an end come in this window?"""
         self.sock.settimeout(seconds)
