@@ -128,7 +128,7 @@ def test_checks_go_to_their_own_port(weir, first, service):
     with socket.socket() as s:
         s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         s.bind((SERVER, first + 2))
-        s.listen(64)
+        s.listen(4096)  # nobody accepts the checks
         wait_until(lambda: row(daemon)["status"] == "UP", "the check passes")
         assert ask(("127.0.0.1", first + 1)) == b"%d " % (first + 1)
     wait_until(lambda: row(daemon)["status"].startswith("DOWN"), "the check fails again")
