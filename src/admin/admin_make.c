@@ -254,8 +254,16 @@ static void abandon_answer(struct client *c)
 	conclude(c);
 }
 
+/* Health checks and names may have changed servers in this turn, which workers hear of at its end. */
+static void put_in_force(const struct client *c)
+{
+	if (c->admin->ctx->updates != NULL)
+		server_updates_publish(c->admin->ctx->updates);
+}
+
 bool admin_make(struct client *c)
 {
+	put_in_force(c); /* before anybody is told */
 	while (!c->whole && c->answer.len < ADMIN_WRITE_BYTES && !c->answer.failed) {
 		if (go_on_with_question(c))
 			break;

@@ -106,6 +106,18 @@ static void what_only_shows_comes_between_changes(void **state)
 	assert_int_equal(roster_number(0), web + 2);
 }
 
+/* Nobody is told of a state before clients are served by it. */
+static void what_a_check_has_found_is_in_effect_when_it_is_shown(void **state)
+{
+	const uint64_t web = roster_number(0);
+
+	(void)state;
+	server_updates_set_health(&hand.updates, rig.engine.backends[0]->servers[0], false, "L4CON");
+	assert_int_equal(roster_number(0), web);
+	assert_answer("get weight web/b\n", "10 (initial 10)\n\n");
+	assert_int_equal(roster_number(0), web + 1);
+}
+
 static void each_line_at_a_prompt_is_in_effect_when_it_is_answered(void **state)
 {
 	const uint64_t web = roster_number(0);
@@ -182,6 +194,7 @@ int main(void)
 		LINE_TEST(changes_of_a_line_need_one_roster_each_backend),
 		LINE_TEST(one_that_is_refused_does_not_hinder_the_others),
 		LINE_TEST(what_only_shows_comes_between_changes),
+		LINE_TEST(what_a_check_has_found_is_in_effect_when_it_is_shown),
 		LINE_TEST(each_line_at_a_prompt_is_in_effect_when_it_is_answered),
 		LINE_TEST(a_long_line_without_memory_is_refused),
 		LINE_TEST(without_memory_the_last_answer_says_what_became_of_them),
