@@ -71,6 +71,7 @@ def text_of(path):
 def test_a_reload_of_the_same_file_changes_nothing(weir, peers):
     one, _, text = two(peers)
     daemon = weir(text)
+    process.wait_for_admin(daemon.pid)
     client, server = peers.pair(daemon.address("web"), one)
     before = process.descriptors(daemon.pid)
     said = daemon.reload(words=())

@@ -68,6 +68,7 @@ def test_sessions_and_their_bytes(world):
 
 def test_the_listener_and_those_who_are_queued_in_it(world):
     w = world(frontend="maxconn = 1\n")
+    process.wait_for_admin(w.daemon.pid)
     first, server = w.pair()
     waiting = [socket.create_connection(("127.0.0.1", w.address.port)) for _ in range(3)]
     before = sorted(process.descriptors(w.daemon.pid))

@@ -6,6 +6,7 @@ import socket
 import pytest
 
 from harness import process
+from harness.final_check import at_start
 from harness.timing import wait_until
 
 
@@ -42,9 +43,13 @@ def begin(peers, listener, where):
 def end(peers, daemon):
     """As many descriptors as at the start, but for other sockets."""
     peers.close()
-    count = len(daemon.baseline["fds"])
-    wait_until(lambda: len(process.descriptors(daemon.pid)) == count, "descriptors are back")
-    daemon.baseline["fds"] = daemon.snapshot()["fds"]
+
+    def are_back():
+        links = process.descriptors(daemon.pid)
+        return len(links) == len(at_start(daemon, links))
+    wait_until(are_back, lambda: f"descriptors are back: {process.kinds(process.descriptors(daemon.pid))}")
+    now = daemon.snapshot()
+    daemon.baseline |= {key: now[key] for key in ("fds", "listening", "passing")}
 
 
 def serve(peers, listener, where):

@@ -34,7 +34,7 @@ def _at_rest(daemon):
     return None
 
 
-def _at_start(daemon, links):
+def at_start(daemon, links):
     """The descriptors at the start, except for transient sockets of that moment that are gone by now."""
     gone = daemon.baseline["passing"].difference(links)
     return [link for link in daemon.baseline["fds"] if link not in gone]
@@ -45,7 +45,7 @@ def _descriptors(daemon):
     links = process.descriptors(daemon.pid)
     info, pools = daemon.info(), daemon.pools()
     resting = info["pipes_resting"] + pools["pipes_resting_pool"]
-    extra = len(links) - len(_at_start(daemon, links))
+    extra = len(links) - len(at_start(daemon, links))
     if extra == 2 * resting:
         return None
     return (f"{extra} more descriptors than at the start, {resting} idle pipes: "
@@ -61,7 +61,7 @@ def _aged(daemon):
     if info["timers"] != daemon.baseline["timers"]:
         return f"timers is {info['timers']}, not {daemon.baseline['timers']}"
     links = process.descriptors(daemon.pid)
-    now, was = Counter(links), Counter(_at_start(daemon, links))
+    now, was = Counter(links), Counter(at_start(daemon, links))
     if now != was:
         return f"descriptors: added {dict(now - was)}, missing {dict(was - now)}"
     return None

@@ -6,6 +6,7 @@ A duplicate keeps its connection open, so it is closed right after use.
 
 import contextlib
 import ctypes
+import errno
 import os
 import socket
 import struct
@@ -53,8 +54,11 @@ def sockets(pid):
                 continue
             if not link.startswith("socket:"):
                 continue
-            sock = socket.socket(fileno=_duplicate(pidfd, number))
-            found.append(sock)
+            try:
+                found.append(socket.socket(fileno=_duplicate(pidfd, number)))
+            except OSError as e:
+                if e.errno != errno.EBADF:  # it has just been closed: an admin connection
+                    raise
         yield [s for s in found if s.family in (socket.AF_INET, socket.AF_INET6)]
     finally:
         for sock in found:

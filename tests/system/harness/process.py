@@ -5,6 +5,7 @@ import contextlib
 import os
 
 from harness.sock_diag import ports_by_inode
+from harness.timing import wait_until
 
 TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 
@@ -26,21 +27,14 @@ def descriptors(pid):
 
 
 def passing_sockets(pid):
-    """Sockets that may close by themselves: admin connections, queries to name servers. An accepted Unix
-    socket is in the network namespace of its client: in ours, too."""
-    found = set()
-    for where, name, inode_at in ((pid, "unix", 6), ("self", "unix", 6), (pid, "udp", 9), (pid, "udp6", 9),
-                                  (pid, "netlink", 9)):
-        try:
-            with open(f"/proc/{where}/net/{name}", encoding="ascii", errors="replace") as f:
-                rows = [line.split() for line in f.readlines()[1:]]
-        except FileNotFoundError:
-            continue
-        for row in rows:
-            # 0x10000 is __SO_ACCEPTCON: a listening socket.
-            if len(row) > inode_at and not (name == "unix" and int(row[3], 16) & 0x10000):
-                found.add(f"socket:[{row[inode_at]}]")
-    return found.intersection(descriptors(pid))
+    """Sockets that may close by themselves: admin connections, health checks, queries to name servers."""
+    return {link for link in descriptors(pid) if link.startswith("socket:")} - listening(pid)
+
+
+def wait_for_admin(pid):
+    """Waits until the admin connections of a daemon without sessions are closed: it does that a moment after
+    its answer."""
+    wait_until(lambda: not passing_sockets(pid), lambda: f"sockets are left: {passing_sockets(pid)}")
 
 
 def _is_here(pid):
