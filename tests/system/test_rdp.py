@@ -31,7 +31,7 @@ def token(address):
 
 
 def start(weir, peers, sniff="rdp timeout=1m", back="", words="", **kw):
-    at = {name: peers.listen() for name in NAMES}
+    at = {name: peers.listen(hold=True) for name in NAMES}
     daemon = weir(f"[listen f]\nbind = 127.0.0.1:0\nbalance = leastconn\nsniff = {sniff}\n"
                   f"persist = rdp\n{back}\n"
                   + "".join(f"server {name} = {at[name].address} {words}\n" for name in NAMES), **kw)
@@ -54,7 +54,9 @@ def goes(peers, daemon, listener, sent, pieces=1, close=True):
 
 
 def spread(peers, daemon, at, sent, names=NAMES, others=0):
-    """Clients that nothing leads back: each goes to the least loaded server."""
+    """Clients that nothing leads back: each goes to the least loaded server, when those before it have left
+    it."""
+    wait_until(lambda: len(daemon.sessions()) == others, daemon.sessions)
     left = {at[name].sock: at[name] for name in names}
     pairs = []
     while left:
@@ -205,7 +207,7 @@ def test_a_drained_backend_keeps_its_clients_and_its_fallback_gets_the_others(we
 def test_after_a_failed_connect_others_are_tried(weir, peers):
     daemon, at = start(weir, peers)
     back = request(token(at["b"].address))
-    at["b"].close()
+    at["b"].die()
     spread(peers, daemon, at, back, "ac")
     assert daemon.info()["redispatches"] == 2
 

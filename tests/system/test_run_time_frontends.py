@@ -13,6 +13,7 @@ from harness import process
 from harness.address import of_socket
 from harness.manager import passing
 from harness.timing import SCALE, stays, wait_until
+from test_reload import free_port
 
 OTHER = "[listen other]\nbind = 127.0.0.1:0\nserver x = 127.0.0.1:1\n"
 
@@ -42,11 +43,13 @@ def talk(peers, listener, where):
 
 
 class World:
-    """A daemon whose frontend has a TCP address and a Unix path."""
+    """A daemon whose frontend has a TCP address and a Unix path. While the former is left, no other process
+    gets its port from the kernel."""
 
     def __init__(self, weir, peers, folder, frontend="", **kw):
         self.listener = peers.listen()
-        self.daemon = weir(f"[frontend web]\nbind = 127.0.0.1:0\nbind = unix:{folder}/web.sock\n{frontend}"
+        self.daemon = weir(f"[frontend web]\nbind = 127.0.0.1:{free_port()}\n"
+                           f"bind = unix:{folder}/web.sock\n{frontend}"
                            f"default-backend = app\n[backend app]\nserver a = {self.listener.address}\n",
                            **kw)
         self.both = [where for name, _, where in self.daemon.addresses() if name == "web"]

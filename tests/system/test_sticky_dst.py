@@ -4,7 +4,6 @@ go back to a server that has come back; or those of another address go with them
 
 import dataclasses
 import json
-import socket
 import time
 
 import pytest
@@ -210,24 +209,18 @@ def test_an_ipv6_address_is_a_whole_one(network, weir, peers):
     assert rows(daemon) == {hosts[1]: owners[hosts[1]]}
 
 
-def reusable(where):
-    sock = where.socket()
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    return sock
-
-
 def test_nobody_tries_a_server_that_observe_left_out_while_another_serves(weir, peers):
     """That client would be the only one there."""
     farm = Farm(peers, ())
-    farm.listeners = {name: peers.listen(socket_maker=reusable) for name in NAMES[:3]}
+    farm.listeners = {name: peers.listen(hold=True) for name in NAMES[:3]}
     daemon = weir(config(farm, lines="balance = first\nobserve = connect down=100ms\n"), "threads = 2")
     daemon.expected_alarms = f"({NO_SERVER})|(connect failed)|(failed connect)"
     where = farm.listeners["s1"].address
-    farm.listeners["s1"].sock.close()
+    farm.listeners["s1"].die()
     with serving(farm, NAMES[1:3]) as met:
         arrive_at_once(at(daemon, HERE), CLIENTS[:8], "before")
     assert met == {"before": {"s2"}}
-    farm.listeners["s1"] = peers.listen(where=where, socket_maker=reusable)
+    farm.listeners["s1"] = peers.listen(where=where)
     wait_until(lambda: "s1" in daemon.ask("show servers history l/s1"), "it is out")
     time.sleep(0.3)     # a trial is due
     with serving(farm, NAMES[:3]) as met:

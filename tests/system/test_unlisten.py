@@ -8,6 +8,7 @@ import pytest
 from harness import process
 from harness.final_check import at_start
 from harness.timing import wait_until
+from test_reload import free_port
 
 
 def refuses(where):
@@ -20,7 +21,8 @@ def refuses(where):
 def daemon_of(weir, peers, folder):
     def start():
         listener = peers.listen()
-        daemon = weir(f"[frontend web]\nbind = 127.0.0.1:0\nbind = unix:{folder}/web.sock\n"
+        # While it is left, no other process gets this one from the kernel.
+        daemon = weir(f"[frontend web]\nbind = 127.0.0.1:{free_port()}\nbind = unix:{folder}/web.sock\n"
                       "unlisten = no-server\ndefault-backend = app\n"
                       f"[backend app]\nserver a = {listener.address}\n")
         daemon.expected_alarms = "no server left|cannot listen on"
