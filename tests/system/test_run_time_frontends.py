@@ -92,9 +92,8 @@ def test_a_disabled_frontend_refuses_and_its_sessions_go_on(world, peers):
         server.close()
         for where in w.both:
             talk(peers, w.listener, where)
-    log = w.daemon.log()
-    assert log.count("frontend web: disabled by uid") == 2
-    assert log.count("frontend web: enabled by uid") == 2
+    wait_until(lambda: [w.daemon.log().count(f"frontend web: {what} by uid")
+                        for what in ("disabled", "enabled")] == [2, 2], w.daemon.log)
     w.end(peers)
 
 
@@ -158,7 +157,8 @@ def test_an_address_that_another_process_took_leaves_all_disabled(world, peers):
              "Failed to resume frontend, check logs for precise cause (port conflict?).")
         assert refuses(w.both[1])
         assert status(w.daemon) == "PAUSED"
-    assert f"cannot listen on {w.both[0]}: Address already in use; it stays disabled" in w.daemon.log()
+    told = f"cannot listen on {w.both[0]}: Address already in use; it stays disabled"
+    wait_until(lambda: told in w.daemon.log(), w.daemon.log)
     w.do("enable frontend web")
     for where in w.both:
         talk(peers, w.listener, where)

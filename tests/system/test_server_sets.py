@@ -292,7 +292,7 @@ def test_more_addresses_than_max_change_nothing_and_are_counted(members, names, 
     world = World(weir, names, members, "max=2", wait=(C, D))
     names.hosts(*HOSTS)
     wait_until(lambda: world.daemon.info()["set_surplus"] == 4, "the surplus is counted")
-    assert "addresses not used: 4" in world.daemon.log()
+    wait_until(lambda: "addresses not used: 4" in world.daemon.log(), world.daemon.log)
     assert set(world.in_use()) == {C, D}
     names.hosts(A, B, D)
     world.await_hosts(A, D)

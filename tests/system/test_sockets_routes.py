@@ -200,7 +200,7 @@ def test_with_all_sources_exhausted_a_client_waits_and_is_served(network, weir, 
     waiting = peers.connect(path)
     wait_until(lambda: daemon.info()["retries"] >= 2, "the client waits, and is tried again")
     assert stays(lambda: daemon.info()["connect_failures"] < 40, 0.3), "it spins"
-    assert "clients wait for one to become free" in daemon.log()
+    wait_until(lambda: "clients wait for one to become free" in daemon.log(), daemon.log)
     assert failures(daemon) == 0 and not states(daemon)["a"].startswith("DOWN")
     pairs[3][1].reset()  # no TIME_WAIT: the port is free
     server = peers.accept(listener)

@@ -145,7 +145,7 @@ def test_with_a_maxconn_that_does_not_fit_acceptance_pauses_before_the_kernel_ki
     info = daemon.info()
     assert info["memory_limit_bytes"] == LIMIT and 0 < info["memory_used_bytes"] <= LIMIT, info
     check_served(crowd)
-    assert "memory is short: the control group uses" in daemon.log()
+    wait_until(lambda: "memory is short: the control group uses" in daemon.log(), daemon.log)
     wait_until(lambda: daemon.info()["memory_is_short"] == 0, "memory is short no longer")
-    assert "new clients are accepted again" in daemon.log()
+    wait_until(lambda: "new clients are accepted again" in daemon.log(), daemon.log)
     assert len([line for line in daemon.log().splitlines() if "the control group uses" in line]) < 20

@@ -160,9 +160,9 @@ class Daemon:
         return lines
 
     def session_lines(self):
-        """The log line of each ended session, as a dictionary."""
+        """The log line of each ended session, as a dictionary. The last line may be under way."""
         found = []
-        for line in self.log().splitlines():
+        for line in self.log().rpartition("\n")[0].splitlines():
             if " session " in line and " client=" in line:
                 found.append({m[1]: m[2] if m[2] is not None else m[3]
                               for m in _FIELD.finditer(line)})
