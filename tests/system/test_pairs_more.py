@@ -267,7 +267,7 @@ listen quiet
         client = side.connect("f", data=b"x")
         client.label()
         return client.finish()[::2], side.connect("g").finish()[::2]
-    found = p.same(scenario, resets=True)
+    found = p.same(scenario, True, lambda found: all(near(took, 0.9) for _, took in found))
     assert all(end == "fin" and near(took, 0.9) for end, took in found)
 
 

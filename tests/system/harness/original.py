@@ -173,18 +173,24 @@ class Pair:
 
     # Observing.
 
-    def both(self, scenario):
-        """What the scenario returns for the original, and for weir."""
-        with ThreadPoolExecutor(2) as pool:
-            theirs, ours = list(pool.map(scenario, self.sides))
-        print("original:", theirs)
-        print("weir:    ", ours)
+    def both(self, scenario, fits=None):
+        """What the scenario returns for the original, and for weir. It is run again where
+        `fits(theirs, ours)` is not true, twice at most: a busy machine adds to times now and then, and what a
+        program adds comes each time."""
+        for _ in range(3 if fits else 1):
+            with ThreadPoolExecutor(2) as pool:
+                theirs, ours = list(pool.map(scenario, self.sides))
+            print("original:", theirs)
+            print("weir:    ", ours)
+            if fits and fits(theirs, ours):
+                break
         return theirs, ours
 
-    def same(self, scenario, resets=False):
+    def same(self, scenario, resets=False, fits=None):
         """Both do the same; what that is. With `resets`, weir resets where the original ends with FIN, and
-        the report says so."""
-        theirs, ours = self.both(scenario)
+        the report says so. With `fits`, it is run again as both() does."""
+        theirs, ours = self.both(scenario, fits and (
+            lambda theirs, ours: same(theirs, ours, [] if resets else None) and fits(theirs)))
         found = [] if resets else None
         assert same(theirs, ours, found), f"{self.theirs.name}: {theirs}\nweir: {ours}\n{self.config}"
         if resets:
