@@ -44,9 +44,14 @@ def knock(where, source=ME, header=b"", maker=None):
             return "reset"
 
 
-def knocks(count, *args, **kw):
-    """How many of them, one after the other, were served; all others were reset."""
-    ends = [knock(*args, **kw) for _ in range(count)]
+def knocks(count, *args, daemon=None, **kw):
+    """How many of them, one after the other, were served; all others were reset. With a `daemon`, each comes
+    when those before it have ended."""
+    ends = []
+    for _ in range(count):
+        if daemon:
+            wait_until(lambda: daemon.info()["sessions"] == 0, "no session is left")
+        ends.append(knock(*args, **kw))
     assert set(ends) <= {"served", "reset"}, ends
     return ends.count("served")
 
@@ -93,19 +98,26 @@ def test_what_is_refused_makes_few_lines(services, weir):
 def test_a_bucket_fills_up_again(services, weir):
     daemon = weir(section(services(echo), "rate-limit-per-source = 10/1s burst=5"), "threads = 2")
     where = daemon.address("l")
-    served, begin = 0, time.monotonic()
-    first = None
-    while time.monotonic() < begin + 2:
-        if knock(where) == "served":
-            served += 1
-        elif first is None:
-            first = served
-    took = time.monotonic() - begin
+
+    def knock_for_two_seconds():
+        """How many were served, in how many seconds, and the same before the first that was not."""
+        served, begin, first = 0, time.monotonic(), None
+        while time.monotonic() < begin + 2:
+            if knock(where) == "served":
+                served += 1
+            elif first is None:
+                first = served, time.monotonic() - begin
+        took = time.monotonic() - begin
+        return served, took, first or (served, took)
+    served, took, first = knock_for_two_seconds()
     # The daemon's clock is read once per turn, so the time between two of its turns is not exact.
-    assert served <= 5 + 10 * took + 1, f"{served} served in {took:.2f} s"
+    for count, seconds in ((served, took), first):
+        assert count <= 5 + 10 * seconds + 1, f"{count} served in {seconds:.2f} s"
     if SCALE == 1:
-        assert 5 <= first <= 7, first
-        assert served >= 5 + 10 * 2 * 0.7, f"only {served} served in {took:.2f} s"
+        assert first[0] >= 5, first
+        # A bucket that is full while a busy machine does not knock gets no more: then once more.
+        wait_until(lambda: served >= 10 * 2 * 0.7 or knock_for_two_seconds()[0] >= 10 * 2 * 0.7,
+                   f"only {served} served in {took:.2f} s")
     # After a quiet time the whole burst may come at once, and no more.
     wait_until(lambda: "may open one" in explained(daemon), lambda: explained(daemon))
     time.sleep(0.6)
@@ -140,7 +152,7 @@ def test_exempt_sources_have_no_limit_of_their_own_and_all_others(services, weir
                           f"limit-exempt = {OTHER}, @{exempt}\ndeny-from = 127.0.1.7"),
                   f"threads = {threads}")
     where = daemon.address("l")
-    assert knocks(6, where) == 2
+    assert knocks(6, where, daemon=daemon) == 2
     for source in (OTHER, "127.0.0.9", "127.0.1.1"):
         assert knocks(6, where, source) == 6
     assert knocks(3, where, "127.0.1.7") == 0
@@ -159,7 +171,7 @@ def test_exempt_sources_have_no_limit_of_their_own_and_all_others(services, weir
     exempt.write_text(f"{ME}\n", encoding="utf-8")
     daemon.reload(words=("--wait",))
     assert knocks(3, where) == 3
-    assert knocks(6, where, "127.0.0.9") == 2
+    assert knocks(6, where, "127.0.0.9", daemon=daemon) == 2
 
 
 def test_exempt_sources_still_wait_for_maxconn(services, weir):
