@@ -186,7 +186,7 @@ def test_a_change_takes_effect_and_is_taken_back(world, what):
     old, new = (text.replace("{a}", world.services[0].address) for text in (old, new))
     plain = world.daemon.config
     assert old in plain
-    assert not effect(world), "the effect is there before the change"
+    wait_until(lambda: not effect(world), "the effect is there before the change", AT_ONCE * 3)
     for generation in (2, 4):
         said = world.daemon.reload(plain.replace(old, new, 1))
         assert said.startswith(f"reloaded: generation {generation}, ") and "nothing has" not in said, said

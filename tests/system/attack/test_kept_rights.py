@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Danger: a right that control keeps for later binds is more than a bind needs, or reaches another thread."""
 
+import contextlib
 import os
 import pwd
 import re
@@ -35,7 +36,10 @@ def threads(daemon):
     one of its own, which has the name of the main thread."""
     pid = daemon.pid
     foreign = process.named_threads(pid, "weir") if sanitized() else []
-    found = {int(task): capabilities(pid, task) for task in os.listdir(f"/proc/{pid}/task")}
+    found = {}
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):    # it has just ended
+            found[int(task)] = capabilities(pid, task)
     main = found.pop(pid)
     found = {task: caps for task, caps in found.items() if task not in map(int, foreign)}
     assert len(found) >= 2, found
