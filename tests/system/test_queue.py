@@ -177,7 +177,7 @@ def test_a_place_that_comes_free_on_one_worker_wakes_a_client_of_another(weir, p
     holder.close()
     at_server.close()
     exact(waiting, peers.accept(listener))
-    assert time.monotonic() - begin < AT_ONCE
+    assert time.monotonic() - begin < 3 * AT_ONCE   # before timeout-connect
 
 
 @pytest.mark.smoke
@@ -218,7 +218,7 @@ def test_beyond_maxqueue_a_client_is_reset_at_once(weir, peers):
         wait_queued(daemon, n + 1)
     begin = time.monotonic()
     assert peers.connect(daemon.address("l")).receive_to_end() == "reset"
-    assert time.monotonic() - begin < AT_ONCE
+    assert time.monotonic() - begin < 3 * AT_ONCE
     line = daemon.wait_session_line(reason_text="maxqueue is reached")
     assert line["ts_code"] == "SQ", line
     exact(*held)
@@ -274,16 +274,23 @@ def test_a_fin_between_two_tries_ends_who_has_said_nothing(weir, peers, says):
     """And to no other client. The server has refused, and the next try is a second away."""
     listener = peers.listen(listen=False)
     daemon = weir(f"[listen l]\nbind = 127.0.0.1:0\nserver a = {listener.address}\n")
-    client = peers.connect(daemon.address("l"), hello=says)
-    wait_until(lambda: any("state=waiting" in line for line in daemon.sessions()), "it was refused")
-    begin = time.monotonic()
-    if says:
-        client.send(1_000)
+
+    def refused():
+        client = peers.connect(daemon.address("l"), hello=says)
+        wait_until(lambda: any("state=waiting" in line for line in daemon.sessions()), "it was refused")
+        return client
+    ends = []
+    while not says:
+        client, begin = refused(), time.monotonic()
+        client.fin()
+        line = daemon.wait_session_line(len(ends) + 1, reason_text="client left before a server answered")
+        ends.append((time.monotonic() - begin, line["tries"]))
+        if ends[-1][0] < 0.5 * SCALE and ends[-1][1] == "1":
+            return
+        assert len(ends) < 3, f"seconds and tries: {ends}"      # a busy machine may be late
+    client = refused()
+    client.send(1_000)
     client.fin()
-    if not says:
-        line = daemon.wait_session_line(reason_text="client left before a server answered", tries="1")
-        assert time.monotonic() - begin < 0.5 * SCALE, line
-        return
     listener.sock.listen()
     server = peers.accept(listener)
     server.receive(1_000)

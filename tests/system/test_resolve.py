@@ -9,7 +9,7 @@ import time
 import pytest
 
 from harness.address import Address
-from harness.timing import AT_ONCE, PATIENCE, wait_until
+from harness.timing import PATIENCE, SCALE, wait_until
 
 
 def serve(peers, where, listener, count=6, **kw):
@@ -27,7 +27,7 @@ def test_an_unknown_name_leaves_its_server_out_and_the_others_serve(weir, peers)
     daemon = weir("[listen l]\nbind = 127.0.0.1:0\nserver bad = no-such-host.invalid:80\n"
                   f"server good = {listener.address}\n")
     took = time.monotonic() - begin
-    assert took < 4 * AT_ONCE, f"the start took {took:.2f} s"  # a try at a name server takes longer
+    assert took < 4.5 * SCALE, f"the start took {took:.2f} s"  # a try at a name server takes longer
     serve(peers, daemon.address("l"), listener)
     info = daemon.info()
     assert str(info["server.l/bad"]).startswith("unresolved"), info["server.l/bad"]
@@ -73,7 +73,7 @@ def test_a_silent_resolver_delays_neither_start_nor_service_nor_stop(network, we
                                                f'mount --bind {conf} /etc/resolv.conf && '
                                                'exec "$0" "$@"'])
     took = time.monotonic() - begin
-    assert took < 2 * AT_ONCE, f"the start took {took:.2f} s"
+    assert took < PATIENCE, f"the start took {took:.2f} s"     # a try takes 30 s
     serve(peers, daemon.address("l"), listener, socket_maker=network.socket)
     hole.settimeout(PATIENCE)
     assert hole.recv(512), "the resolver was never asked"
@@ -81,4 +81,4 @@ def test_a_silent_resolver_delays_neither_start_nor_service_nor_stop(network, we
     begin = time.monotonic()
     assert daemon.terminate() == 0
     took = time.monotonic() - begin
-    assert took < 2 * AT_ONCE, f"the stop took {took:.2f} s"
+    assert took < PATIENCE, f"the stop took {took:.2f} s"

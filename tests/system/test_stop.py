@@ -143,7 +143,7 @@ def test_a_stop_without_sessions_is_immediate(weir, peers, threads):
     daemon = weir(listen_section(listener), f"threads = {threads}")
     daemon.ended = True
     daemon.signal(signal.SIGTERM)
-    assert daemon.wait_exit(AT_ONCE) == 0
+    assert daemon.wait_exit(3 * AT_ONCE) == 0
     assert not os.path.exists(daemon.admin), "the admin socket stays behind"
 
 
@@ -157,7 +157,7 @@ def test_a_second_sigterm_ends_at_once(weir, peers):
     daemon.signal(signal.SIGTERM)
     assert stays(lambda: daemon.child.poll() is None, 0.3), "one SIGTERM cut the sessions"
     daemon.signal(signal.SIGTERM)
-    assert daemon.wait_exit(AT_ONCE) == 0
+    assert daemon.wait_exit(3 * AT_ONCE) == 0   # not thirty seconds
     for client, server in pairs:
         assert client.receive_to_end() and server.receive_to_end()
     lines = daemon.session_lines()
@@ -172,7 +172,7 @@ def test_hard_stop_after_bounds_a_graceful_stop(weir, peers):
     daemon.ended = True
     begin = time.monotonic()
     daemon.signal(signal.SIGTERM)
-    assert daemon.wait_exit(0.5 + AT_ONCE) == 0
+    assert daemon.wait_exit(0.5 + 3 * AT_ONCE) == 0
     took = time.monotonic() - begin
     assert took >= 0.45, f"hard-stop-after of 500 ms ended it after {took:.2f} s"
     assert client.receive_to_end() and server.receive_to_end()
@@ -247,7 +247,7 @@ def test_a_stop_while_connecting_ends(network, weir, peers):
     wait_until(lambda: daemon.info()["connects"] == 1, "the connect begins")
     daemon.ended = True
     daemon.signal(signal.SIGTERM)
-    assert daemon.wait_exit(0.5 + AT_ONCE) == 0
+    assert daemon.wait_exit(0.5 + 3 * AT_ONCE) == 0
     assert client.receive_to_end() == "reset"
 
 

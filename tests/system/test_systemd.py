@@ -312,7 +312,7 @@ def test_a_watchdog_hears_from_the_daemon_until_one_worker_is_stuck(weir, peers,
     manager.wait("WATCHDOG", "1", count=5, patience=8 * interval)
     assert time.monotonic() - begin > 1.2 * interval, "one for each half of the interval"
     tid = process.worker_thread(daemon.pid, 1)
-    delay = int(4 * interval * 1e6)
+    delay = int(8 * interval * 1e6)
     call = "io_uring_enter" if driver.uses_uring(daemon) else "epoll_pwait2"
     stuck = Inject(tid, f"{call}:delay_exit={delay}", follow=False)
     try:
