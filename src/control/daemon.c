@@ -62,6 +62,8 @@ static int fill_standard_fds(void)
  * which it counts like any other, and aborts the process at the first wake-up. */
 static bool start_watchers(struct daemon *d)
 {
+	sigset_t handled;
+
 	ev_async_init(&d->news, on_news);
 	d->news.data = d;
 	ev_async_start(d->loop, &d->news);
@@ -71,11 +73,15 @@ static bool start_watchers(struct daemon *d)
 	d->shutdown_delay.data = d;
 	ev_timer_init(&d->hard_stop, on_hard_stop, 0., 0.);
 	d->hard_stop.data = d;
+	(void)sigemptyset(&handled);
 	for (size_t i = 0; i < DAEMON_SIGNALS; i++) {
 		ev_signal_init(&d->signals[i], on_signal, signals_handled[i]);
 		d->signals[i].data = d;
 		ev_signal_start(d->loop, &d->signals[i]);
+		(void)sigaddset(&handled, signals_handled[i]);
 	}
+	/* The mask is inherited: whoever starts us may have blocked them, and libev leaves them so. */
+	(void)pthread_sigmask(SIG_UNBLOCK, &handled, NULL); /* fails only for a wrong first argument */
 	/* libev checks once a minute for jumps of the clock, unless there is a periodic watcher: then it uses
 	 * a timerfd. An idle daemon should make no system calls, so it gets one. */
 	ev_periodic_init(&d->far_away, on_far_away, FAR_AWAY_S, 0., NULL);

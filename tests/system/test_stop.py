@@ -262,3 +262,17 @@ def test_sigterm_during_start_ends_with_zero(weir, peers):
         daemon.signal(signal.SIGTERM)
         assert daemon.wait_exit(2 * AT_ONCE) == 0
         final_check.check_log(daemon)
+
+
+def test_signals_count_that_were_blocked_when_it_was_started(weir, peers):
+    """The mask is inherited, as are descriptors."""
+    block = ("import os, signal, sys\n"
+             "signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGINT, signal.SIGHUP})\n"
+             "os.execv(sys.argv[1], sys.argv[1:])")
+    daemon = weir(listen_section(peers.listen()), wrapper=["/usr/bin/python3", "-c", block])
+    daemon.signal(signal.SIGHUP)
+    wait_until(lambda: "reloaded: " in daemon.log(), lambda: f"a reload in {daemon.log()}")
+    daemon.signal(signal.SIGTERM)
+    daemon.ended = True
+    assert daemon.wait_exit() == 0
+    assert "SIGTERM: no new sessions" in daemon.log()
