@@ -49,15 +49,17 @@ static void take_descriptors(const struct child_job *job)
 
 _Noreturn static void be_child(const struct child_job *job, pid_t parent)
 {
-	sigset_t none;
+	sigset_t term;
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent) /* the parent ended before the kernel knew */
 		_exit(1);
 	(void)setpgid(0, 0);
 	take_descriptors(job);
-	(void)sigemptyset(&none);
-	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	/* The parent may send it at once: pending, it ends nothing before the job has a handler for it. */
+	(void)sigemptyset(&term);
+	(void)sigaddset(&term, SIGTERM);
+	(void)sigprocmask(SIG_SETMASK, &term, NULL);
 	exit(job->run(job->arg));
 }
 

@@ -318,6 +318,24 @@ def test_nothing_is_left_behind(tmp_path, sign):
         time.sleep(0.01)
 
 
+def waits_for_signals(pid):
+    """Does it block SIGTERM, and read it from a descriptor instead?"""
+    blocked = re.search(r"(?m)^SigBlk:\s*(\w+)$", Path(f"/proc/{pid}/status").read_text()).group(1)
+    return int(blocked, 16) >> (signal.SIGTERM - 1) & 1
+
+
+@pytest.mark.parametrize("children", range(5))
+def test_a_signal_before_the_first_client_is_no_failure(children):
+    """Those that it tells to leave may not have run yet."""
+    demo = Demo("--seconds", 600)
+    end = time.monotonic() + WAIT_S
+    while not waits_for_signals(demo.proc.pid) or len(demo.children()) < children:
+        assert time.monotonic() < end, "it starts nobody"
+    demo.proc.send_signal(signal.SIGTERM)
+    assert demo.finish() == 0, demo.text
+    assert " client errors 0   server errors 0\n" in demo.text and "exit code" not in demo.text
+
+
 def on_terminal(args, env, signals_at=(), rows=30, columns=100):
     """What a demo writes to a terminal, and its exit code. A signal is sent once its word was read."""
     master, slave = pty.openpty()
