@@ -33,13 +33,19 @@ static bool stop_b2(struct stage *s)
 	return true;
 }
 
-/* The port is free again only after the previous process has gone. */
+static bool is_patient(const struct stage *s)
+{
+	return !s->report.broken && stage_seconds(s) < (double)(s->options->seconds + PATIENCE_S);
+}
+
+/* The port is free again only after the previous process has gone. On a busy machine, b2 stays away until a
+ * client has missed it. */
 static bool start_b2(struct stage *s)
 {
 	char retries[FIGURE_MAX], failed[FIGURE_MAX];
 	int err;
 
-	if (s->servers[B2].pid != 0)
+	if (s->servers[B2].pid != 0 || (s->info.retries == 0 && is_patient(s)))
 		return false;
 	stage_say(s, SCREEN_GOOD, "starting b2 again; %s connects retried so far, %s failed for clients",
 		  figure_grouped(s->info.retries, retries),
@@ -99,11 +105,6 @@ static bool reload_on_trial(struct stage *s)
 	return true;
 }
 
-static bool is_patient(const struct stage *s)
-{
-	return !s->report.broken && stage_seconds(s) < (double)(s->options->seconds + PATIENCE_S);
-}
-
 /* Nobody confirms the trial, unless a visitor does. Waits for clients at b3, too. */
 static bool tell_return(struct stage *s)
 {
@@ -124,13 +125,14 @@ static bool tell_return(struct stage *s)
 	return true;
 }
 
-/* Waits for clients at b2 and at b4: on a busy machine, all acts until here may just have been played. */
+/* Waits for clients at b2 and at b4: on a busy machine, all acts until here may just have been played, and a
+ * process may not have accepted yet what weir has connected. */
 static bool tell_connections(struct stage *s)
 {
 	const uint64_t b2 = stage_server_connections(s, B2), b4 = stage_server_connections(s, B4);
 	char n[FIGURE_MAX], m[FIGURE_MAX];
 
-	if ((b2 == 0 || s->info.servers[B4].total == 0) && is_patient(s))
+	if ((b2 == 0 || b4 == 0 || s->info.servers[B4].total == 0) && is_patient(s))
 		return false;
 	if (b2 == 0 || b4 == 0)
 		stage_fail(s, "%s gets no connections", demo_plan_server_name(b2 == 0 ? B2 : B4));
