@@ -8,6 +8,7 @@ weir's has a test of its own.
 import json
 import os
 import pathlib
+import random
 import socket
 import stat
 import subprocess
@@ -713,6 +714,17 @@ def readme_path():
     return block.strip().splitlines()
 
 
+def free_port():
+    """None that the kernel gives to a client before weir listens: the clients of a demo take many."""
+    lowest = int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    while True:
+        try:
+            with socket.create_server(("127.0.0.1", random.randrange(lowest // 2, lowest))) as probe:
+                return probe.getsockname()[1]
+        except OSError:
+            continue
+
+
 def wait_until_ready(notify):
     """Reads what weir tells systemd until it accepts connections."""
     while b"READY=1" not in notify.recv(4096):
@@ -726,9 +738,8 @@ def test_the_path_of_a_newcomer(tmp_path):
     if "mode\ttcp" in APT.read_text() or "listen" in APT.read_text():
         pytest.skip(f"{APT} is not the file of the package")
     config = tmp_path / "haproxy.cfg"
-    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
-        probe.close()
+    port = free_port()
+    with socket.create_server(("127.0.0.1", 0)) as server:
         config.write_text(APT.read_text() + f"\nlisten web\n\tmode tcp\n\tbind 127.0.0.1:{port}\n"
                           f"\tserver a 127.0.0.1:{server.getsockname()[1]}\n")
         convert, validate, start = [

@@ -7,6 +7,7 @@ in tests/release.sh; `weir` must be in PATH. Prints what was run; exits with 0 i
 
 import http.server
 import pathlib
+import random
 import socket
 import subprocess
 import tempfile
@@ -38,8 +39,14 @@ class Server(http.server.BaseHTTPRequestHandler):
 
 
 def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return probe.getsockname()[1]
+    """None that the kernel gives to a client before weir listens, not even to our own."""
+    lowest = int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    while True:
+        try:
+            with socket.create_server(("", random.randrange(lowest // 2, lowest))) as probe:
+                return probe.getsockname()[1]
+        except OSError:
+            continue
 
 
 def page_of(port, weir):
