@@ -92,8 +92,8 @@ class ApiServer:
         if path == "/readyz":
             self.asked.append(head)
         if path.endswith("?watch=1"):
-            link.sendall(self._head("200 OK", version, JSON) + b"Transfer-Encoding: chunked\r\n\r\n")
             self.watches.append(link)
+            link.sendall(self._head("200 OK", version, JSON) + b"Transfer-Encoding: chunked\r\n\r\n")
             return True
         status, kind, body = self._content(path)
         said = self._head(status, version, kind) + f"Content-Length: {len(body)}\r\n".encode()

@@ -10,6 +10,7 @@ import socket
 import struct
 import threading
 
+from servers import ports
 from writer import PATIENCE
 
 # 8.0.42 and 8.4.11, both with caching_sha2_password.
@@ -57,7 +58,8 @@ class MySql8:
         self.errors = 0                # of clients that left before they had logged in
         self.refused = 0
         self.heard = []                # per connection: the packets of the client
-        self.port = 0
+        # None that the kernel gives to a client while the server is dead.
+        (self.port,) = ports(1)
         self.start()
 
     @property
@@ -67,7 +69,6 @@ class MySql8:
     def start(self):
         """The second time at the same port."""
         self.sock = socket.create_server(("127.0.0.1", self.port))
-        self.port = self.sock.getsockname()[1]
         threading.Thread(target=self._run, args=(self.sock,), daemon=True).start()
 
     def _run(self, listener):

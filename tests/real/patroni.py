@@ -85,6 +85,10 @@ class Patroni:
     def primary(self):
         return next((host for host in HOSTS if self.ask(host, "OPTIONS", "/primary")[0] == 200), None)
 
+    def wait_primary(self):
+        """What its REST API says may be late: between two of its turns, nobody may say so."""
+        return wait_until(self.primary, "a primary", SLOW)
+
     def _whole(self):
         if self.primary() is None:
             return False
@@ -104,7 +108,7 @@ class Patroni:
                           "a synchronous standby", SLOW)
 
     def switch_over(self):
-        old, new = self.primary(), self.standby()
+        old, new = self.wait_primary(), self.standby()
         names = {host: f"pg{n}" for n, host in enumerate(HOSTS, 1)}
         status, text = self.ask(old, "POST", "/switchover", {"leader": names[old], "candidate": names[new]})
         assert status == 200, text
@@ -112,9 +116,9 @@ class Patroni:
 
     def crash(self):
         """The machine of the primary loses power: Patroni and PostgreSQL die."""
-        old = self.primary()
+        old = self.wait_primary()
         self.servers.kill(self.members[old])
-        wait_until(lambda: not answers(self.port, old), "PostgreSQL is dead", 2)
+        wait_until(lambda: not answers(self.port, old), "PostgreSQL is dead")
         return old
 
 

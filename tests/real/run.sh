@@ -27,7 +27,7 @@ tests='cd "$0" || exit 1
     WEIR_REAL=$1 TMPDIR=$1/tmp
     export WEIR_REAL TMPDIR
     shift
-    exec timeout --foreground --kill-after=10 480 /usr/bin/python3 -m pytest -p no:cacheprovider -q -ra \
+    exec timeout --foreground --kill-after=10 1200 /usr/bin/python3 -m pytest -p no:cacheprovider -q -ra \
         -n 8 --dist load -W ignore::pytest.PytestAssertRewriteWarning --durations=0 --durations-min=1 \
         --basetemp="$TMPDIR/pytest" -c tests/real/pytest.ini "$@" tests/real'
 

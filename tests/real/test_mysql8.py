@@ -14,7 +14,7 @@ from mysql8 import MySql8
 from servers import SLOW, wait_server
 from writer import PATIENCE
 
-OFTEN = "check-interval = 200ms\ncheck-timeout = 3s"
+OFTEN = "check-interval = 200ms\ncheck-timeout = 20s"
 NO_PASSWORD = mysql8.packet(3, b"")
 
 

@@ -61,7 +61,7 @@ def start(weir, cluster):
 
 
 def wait_roles(daemon, cluster):
-    primary = cluster.primary()
+    primary = cluster.wait_primary()
     for n, host in enumerate(HOSTS, 1):
         wait_server(daemon, "pg-write", f"pg{n}", "UP" if host == primary else "DOWN")
         wait_server(daemon, "pg-read", f"pg{n}", "DOWN" if host == primary else "UP")
@@ -91,7 +91,7 @@ def test_writes_reach_the_new_primary_as_soon_as_with_haproxy(cluster, haproxy, 
     ask(daemon.address("pg-write").port, "CREATE TABLE written (n int)")
     assert ask(daemon.address("pg-read").port, "SELECT pg_is_in_recovery()") == ["t"]
     pair = Pair(daemon, haproxy)
-    pair.wait_for(cluster.primary())
+    pair.wait_for(cluster.wait_primary())
     figures = []
     for _ in range(ROUNDS):
         since = time.monotonic()

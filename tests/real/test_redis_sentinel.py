@@ -14,7 +14,7 @@ from writer import Writer
 
 SENTINEL = """\
 sentinel monitor mymaster 127.0.0.1 {} 2
-sentinel down-after-milliseconds mymaster 600
+sentinel down-after-milliseconds mymaster 2000
 sentinel failover-timeout mymaster 6000
 sentinel parallel-syncs mymaster 2
 """
