@@ -62,7 +62,7 @@ echo "the base: $(($(date +%s) - start)) s"
 
 start=$(date +%s)
 log=$trees/image.log
-if ! timeout --foreground 400 buildah --root "$trees/storage" --runroot "$trees/storage-run" \
+if ! timeout --foreground 1500 buildah --root "$trees/storage" --runroot "$trees/storage-run" \
     --storage-driver vfs bud --isolation chroot --pull-never --from "$base" --layers --format docker \
     -t localhost/weir-test . >"$log" 2>&1 </dev/null; then
     tail -n 15 "$log"
@@ -112,7 +112,7 @@ starts() {
     env -i PATH=/usr/bin /usr/bin/unshare --net "$CHROOT" --userspec="$user" --groups="" "$folder" \
         $command >"$log_of_it" 2>&1 </dev/null &
     daemon=$!
-    for _ in $(seq 200); do
+    for _ in $(seq 1200); do
         ! grep -q ' ready: ' "$log_of_it" || return 0
         kill -0 "$daemon" 2>/dev/null || break
         sleep 0.05

@@ -95,10 +95,10 @@ has_folders() {
         [ "$(stat -c '%F %U %a' /run/weir/weir.control)" = "socket weir 600" ]
 }
 
-# The daemon notifies the watchdog, so the time of its last notification changes; the drop-in sets 2 s.
+# The daemon notifies the watchdog, so the time of its last notification changes; the drop-in sets 10 s.
 feeds_watchdog() {
     first=$(property WatchdogTimestampMonotonic)
-    for _ in $(seq 100); do
+    for _ in $(seq 200); do
         [ "$(property WatchdogTimestampMonotonic)" = "$first" ] || return 0
         sleep 0.1
     done
@@ -138,7 +138,7 @@ main() {
     web 'bind = :80' 'server a = 127.0.0.1:9000'
     sed -i '/^\[listen web\]/,/^server web2/d' /etc/weir/weir.ini
     mkdir -p /etc/systemd/system/$unit.d
-    printf '[Service]\nWatchdogSec=2\n' >/etc/systemd/system/$unit.d/test.conf
+    printf '[Service]\nWatchdogSec=10\n' >/etc/systemd/system/$unit.d/test.conf
     systemctl daemon-reload
     $inside serve 9000 &
     $inside serve 9001 &

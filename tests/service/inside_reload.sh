@@ -31,8 +31,9 @@ reloaded_well() {
         { systemctl show -p Result,ReloadResult "$unit"; return 1; }
 }
 
-# A client that stays, with bytes at its server.
+# A client that stays, with bytes at its server. Those before it have left.
 holds_one() {
+    until_figure sessions 0 || return 1
     $inside hold 80 &
     held=$!
     until_figure sessions 1

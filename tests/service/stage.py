@@ -7,6 +7,7 @@ Creates the mounts that the unit requests, starts servers outside the sandbox an
 keyed bytes through both listeners, and prints its findings as one line of JSON. Needs root.
 """
 
+import contextlib
 import csv
 import ctypes
 import io
@@ -43,11 +44,13 @@ server b = {name}:9000
 bind     = unix:/run/weir/db.sock mode=666
 server a = 127.0.0.1:9000
 check    = exec /run/test/rights
+check-timeout = 20s
 
 [listen denied]
 bind     = unix:/run/weir/denied.sock mode=600
 server a = 127.0.0.1:9000
 check    = exec /run/test/denied
+check-timeout = 20s
 """
 # The last line is what `show stat` shows.
 RIGHTS = """#!/bin/sh
@@ -178,7 +181,9 @@ def wait_for(what):
 def task_cpus(pid):
     lists = []
     for task in os.listdir(f"/proc/{pid}/task"):
-        with open(f"/proc/{pid}/task/{task}/status", encoding="ascii") as f:
+        # A thread may end meanwhile.
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError), \
+                open(f"/proc/{pid}/task/{task}/status", encoding="ascii") as f:
             lists.append(re.search(r"Cpus_allowed_list:\s*(\S+)", f.read())[1])
     return lists
 

@@ -67,7 +67,7 @@ UNIT
 # The cgroup version of this machine; a container name that nothing else uses.
 start=$(date +%s)
 out=$trees/systemd.out
-timeout --foreground --kill-after=10 150 systemd-nspawn --quiet --register=no --keep-unit --boot \
+timeout --foreground --kill-after=10 600 systemd-nspawn --quiet --register=no --keep-unit --boot \
     --private-network --volatile=overlay --machine="weir-$$" --directory="$tree" \
     systemd.unit=weir-test.service systemd.show_status=no \
     systemd.default_timeout_start_sec=30s </dev/null 2>&1 | tr -d '\r' >"$out"
