@@ -250,7 +250,7 @@ all_jobs=$jobs
 pytests() {
     name=$1
     shift
-    still timeout --foreground --kill-after=10 1200 "$PYTHON" -m pytest -p no:cacheprovider -q -ra \
+    still timeout --foreground --kill-after=10 3000 "$PYTHON" -m pytest -p no:cacheprovider -q -ra \
         -n "$jobs" --dist loadfile -W ignore::pytest.PytestConfigWarning \
         --basetemp="$TMPDIR/$name" "$@" >"$logs/$name.pytest" 2>&1
     code=$?
