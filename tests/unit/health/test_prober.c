@@ -31,6 +31,7 @@
 #include "health/probe.h"
 #include "../balance/live_by_hand.h"
 #include "../balance/updates_by_hand.h"
+#include "../base/own_network.h"
 
 #define WAIT_S  10.
 #define SERVERS 2
@@ -349,17 +350,17 @@ static void server_that_says_nothing_times_out(void **state)
 /* Control gets no CPU. */
 static void stall(void)
 {
-	const struct timespec time = {.tv_nsec = 400 * NS_PER_MS};
+	const struct timespec time = {.tv_sec = 1, .tv_nsec = 300 * NS_PER_MS};
 
 	(void)nanosleep(&time, NULL);
 }
 
-/* One check, which is asked once, has 200 ms, and 400 ms go by. */
+/* One check, which is asked once, has a second, and more than that goes by. */
 static void start_and_stall(bool answered)
 {
 	wish(CONFIG_CHECK_HTTP);
 	backend_config.check.interval_ns = 3600 * NS_PER_SEC;
-	backend_config.check.timeout_ns = 200 * NS_PER_MS;
+	backend_config.check.timeout_ns = NS_PER_SEC;
 	fake.answer = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
 	fake.ask = answered ? 20 : SIZE_MAX;
 	start();
@@ -407,7 +408,7 @@ static void connect_that_is_over_counts_when_control_is_late(void **state)
 {
 	(void)state;
 	backend_config.check.interval_ns = 3600 * NS_PER_SEC;
-	backend_config.check.timeout_ns = 200 * NS_PER_MS;
+	backend_config.check.timeout_ns = NS_PER_SEC;
 	start();
 	(void)ev_run(loop, EVRUN_NOWAIT);
 	stall();
@@ -557,17 +558,24 @@ static void endless_answer_is_cut(void **state)
 
 /* ---- manners ---- */
 
+/* When the verdict is known, not when the farewell is over; one of a few checks, as the machine may pause. */
 static void check_ends_with_fin(void **state)
 {
-	double begun;
+	double shortest = WAIT_S;
 
 	(void)state;
 	start();
-	run_for_conns(1);
-	begun = ev_time();
-	run_until(fake.ended != 0);
-	assert_int_equal(fake.ended, 1);
-	assert_true(ev_time() - begun < 0.5); /* when the verdict is known, not when the farewell is over */
+	for (int i = 0; i < 5 && shortest >= 0.5; i++) {
+		double begun;
+
+		run_until(fake.fd < 0);
+		run_for_conns(1);
+		begun = ev_time();
+		run_until(fake.ended != 0);
+		assert_int_equal(fake.ended, 1);
+		shortest = ev_time() - begun < shortest ? ev_time() - begun : shortest;
+	}
+	assert_true(shortest < 0.5);
 }
 
 static void greeting_that_nobody_reads_is_no_reset(void **state)
@@ -1257,7 +1265,8 @@ static void soft_stop_does_not_wake_a_server_in_maintenance(void **state)
 	atomic_store(&engine.backends[0]->queue.waiting, 0);
 }
 
-/* From start to start, never more than the interval and at least nine tenths of it. */
+/* From start to start, never more than the interval and at least nine tenths of it. A pause between the first
+ * start and the look at the clock costs one of them. */
 static void waits_are_shortened_a_little(void **state)
 {
 	const int64_t interval_ns = 50 * NS_PER_MS;
@@ -1268,9 +1277,9 @@ static void waits_are_shortened_a_little(void **state)
 	start();
 	run_for_conns(1);
 	began_ns = clock_mono_ns();
-	run_for_conns(5);
+	run_for_conns(20);
 	took_ns = clock_mono_ns() - began_ns;
-	assert_true(took_ns > 5 * interval_ns * 85 / 100);
+	assert_true(took_ns > 20 * interval_ns * 85 / 100);
 }
 
 static void second_server_has_its_own_place(void **state)
@@ -1280,13 +1289,13 @@ static void second_server_has_its_own_place(void **state)
 	(void)state;
 	server_configs[1].check = true;
 	backend_config.server_count = 2;
-	backend_config.check.interval_ns = 400 * NS_PER_MS;
-	start();
+	backend_config.check.interval_ns = 4 * NS_PER_SEC;
 	begun = ev_time();
+	start();
 	run_until_result("L4OK");
 	assert_int_equal(engine.backends[0]->servers[1]->probe->code, PROBE_INI);
 	run_until(engine.backends[0]->servers[1]->probe->code == PROBE_L4OK);
-	assert_true(ev_time() - begun > 0.15); /* half the interval, but for the coarse clock of the loop */
+	assert_true(ev_time() - begun > 1.5); /* half the interval, but for the coarse clock of the loop */
 }
 
 #define PROBER_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -1349,5 +1358,6 @@ int main(void)
 		PROBER_TEST(second_server_has_its_own_place),
 	};
 
+	own_network(); /* the server leaves its port, and comes back to it */
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,6 +17,7 @@
 
 #include "logging/log_syslog.h"
 #include "logging/log_target.h"
+#include "../base/own_network.h"
 
 struct fixture {
 	struct config_log config;
@@ -307,5 +308,6 @@ int main(void)
 		cmocka_unit_test(udp_that_nobody_takes_is_counted_and_goes_on),
 	};
 
+	own_network(); /* the receiver leaves its port, and comes back to it */
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,6 +17,7 @@
 #include "weir/net/self_connect.h"
 #include "weir/net/sock.h"
 #include "weir/sys/sys.h"
+#include "../base/own_network.h"
 
 static struct addr address(const char *host, unsigned port)
 {
@@ -181,5 +182,6 @@ int main(void)
 		cmocka_unit_test(one_that_met_a_listener_is_not),
 	};
 
+	own_network(); /* a port is left, and taken again */
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,6 +22,7 @@
 #include "../../live/memory.h"
 #include "../../live/portrait.h"
 #include "../../live/rig.h"
+#include "../base/own_network.h"
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
 #include "weir/io/io.h"
@@ -49,11 +50,13 @@ struct apply_rig {
 static struct apply_rig rig;
 static const struct io_driver *apply_driver = &io_epoll_driver;
 
-/* With the argument io_uring, that driver; returns 77 if this machine has none, which skips the program. */
+/* Called first, for a network of its own. With the argument io_uring, that driver; returns 77 if this machine
+ * has none, which skips the program. */
 static inline int apply_choose_driver(int argc, char **argv)
 {
 	char why[256];
 
+	own_network();
 	if (argc < 2 || strcmp(argv[1], "io_uring") != 0)
 		return 0;
 	apply_driver = uring_driver(why, sizeof(why));

@@ -18,6 +18,7 @@
 
 #include <cmocka.h>
 
+#include "../base/own_network.h"
 #include "../engine/objects_by_hand.h"
 #include "../entry/entry_fail.h"
 #include "web/web_parts.h"
@@ -342,5 +343,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_path_that_was_replaced_is_refused, setup, teardown),
 	};
 
+	own_network(); /* one port, at several addresses */
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
