@@ -77,8 +77,8 @@ static void a_draining_server_loses_those_that_were_answered(void **state)
 	other = rig_join(0);
 	asks = rig_join(0); /* at the first one again */
 	pass_byte(answered, rig_accept(0));
-	pass_byte(rig.fds[rig.fd_count - 1], answered);
 	begin();
+	pass_byte(rig.fds[rig.fd_count - 1], answered);
 	pass_byte(rig_accept(1), other);
 	pass_byte(asks, rig_accept(0));
 	set_admin(rig_server(0, 0), SERVER_ADMIN_DRAIN);

@@ -188,13 +188,14 @@ static void a_turn_looks_at_so_many_places(void **state)
 	assert_in_range(slices, SOME / INQUIRY_PLACES_MAX, SOME / INQUIRY_PLACES_MAX + 2);
 }
 
-/* Of three slices at the same place the shortest counts: the others may have met an interrupt. */
+/* Of three slices at the same place the shortest counts: the others may have met an interrupt. A busy machine
+ * has more of these. */
 static int64_t cpu_time_of_slice(void)
 {
 	const uint32_t place = q.place;
 	int64_t shortest_ns = INT64_MAX;
 
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < 3 || (i < 50 && shortest_ns > SLICE_MAX_NS); i++) {
 		int64_t took_ns;
 
 		q.place = place;

@@ -231,7 +231,7 @@ static void writer_goes_on_when_the_reader_reads_in_the_same_moment(void **state
 	for (int i = 0; i < 4000; i++)
 		log_line(LOG_LEVEL_INFO, "line %05d of many", i);
 	read_after_full = f->reader;
-	ev_timer_init(&f->guard, on_guard, 2., 0.);
+	ev_timer_init(&f->guard, on_guard, 10., 0.);
 	ev_timer_start(f->loop, &f->guard);
 	while (strstr(out, "line 03999 of many") == NULL && ev_is_active(&f->guard)) {
 		(void)ev_run(f->loop, EVRUN_ONCE);

@@ -214,7 +214,7 @@ static void target_whose_disk_hangs_is_removed_without_waiting(void **state)
 	}
 	begin_ns = clock_mono_ns();
 	logwriter_remove_target(r->writer, o);
-	assert_true(clock_mono_ns() - begin_ns < NS_PER_SEC);
+	assert_true(clock_mono_ns() - begin_ns < 10 * NS_PER_SEC); /* it hangs for ever */
 	logwriter_mark(r->writer, &mark);
 	while (!logwriter_has_read(r->writer, &mark))
 		turn(r);

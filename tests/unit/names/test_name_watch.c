@@ -25,6 +25,8 @@
 
 #define WAIT_S 10.
 #define SRV    33
+/* Less than the time after which a question is asked again. */
+#define TRY_S 0.9
 
 /* ---- a name server ---- */
 
@@ -41,6 +43,7 @@ static size_t zone_count;
 static int zone_code; /* not 0: the answer to everything */
 static bool silent;
 static unsigned questions[2]; /* SRV, others */
+static double began;
 
 struct packet {
 	uint8_t bytes[4096];
@@ -260,6 +263,7 @@ static void begin(enum name_kind kind, const char *host)
 	assert_non_null(watch);
 	(void)ev_run(loop, EVRUN_NOWAIT);
 	assert_int_equal(questions[0] + questions[1], 0); /* not started */
+	began = ev_time();
 	name_watch_start(watch);
 	assert_int_equal(answers, 0);
 }
@@ -272,6 +276,14 @@ static void run_until(unsigned n)
 	while (answers < n && ev_time() < until)
 		(void)ev_run(loop, EVRUN_ONCE);
 	assert_true(answers >= n);
+}
+
+/* So many questions, unless this machine was so late that some were asked twice. */
+static void assert_asked(unsigned which, unsigned n)
+{
+	if (ev_time() - began < TRY_S)
+		assert_int_equal(questions[which], n);
+	assert_true(questions[which] >= n);
 }
 
 static void assert_at(size_t i, const char *text, unsigned priority, unsigned weight)
@@ -315,8 +327,8 @@ static void targets_of_srv_have_port_priority_and_weight(void **state)
 	assert_at(0, "10.0.0.1:8080", 1, 10);
 	assert_at(1, "10.0.0.1:8081", 2, 0);
 	assert_at(2, "[fd00::1]:8080", 1, 10);
-	assert_int_equal(questions[0], 1);
-	assert_int_equal(questions[1], 6);
+	assert_asked(0, 1);
+	assert_asked(1, 6);
 }
 
 static void addresses_that_come_along_are_not_asked_for(void **state)
@@ -332,7 +344,7 @@ static void addresses_that_come_along_are_not_asked_for(void **state)
 	assert_int_equal(count, 2);
 	assert_at(0, "10.0.0.1:80", 1, 1);
 	assert_at(1, "10.0.0.2:80", 1, 1);
-	assert_int_equal(questions[1], 2); /* A and AAAA of b.test */
+	assert_asked(1, 2); /* A and AAAA of b.test */
 }
 
 static void bad_answer_is_told_and_then_the_end_of_its_hold(void **state)
