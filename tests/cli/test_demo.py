@@ -4,6 +4,8 @@
 Runs the binary named by WEIR_BIN (build/src/weir). The demo chooses its ports itself, on loopback.
 """
 
+import contextlib
+import ctypes
 import fcntl
 import json
 import os
@@ -27,6 +29,7 @@ ROOT = Path(__file__).resolve().parents[2]
 WEIR = os.path.abspath(os.environ.get("WEIR_BIN", str(ROOT / "build/src/weir")))
 WAIT_S = 3 * float(os.environ.get("WEIR_TEST_WAIT", "20"))
 NOBODY = 65534
+CLONE_NEWNET = 0x40000000
 HIDE, SHOW = b"\x1b[?25l", b"\x1b[?25h"
 
 
@@ -197,8 +200,22 @@ def test_a_wrong_command_line_ends_with_2(args):
     assert got.stderr.startswith("weir: ")
 
 
+@contextlib.contextmanager
+def own_network():
+    """For this thread and what it starts; only root gets one."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    with open("/proc/thread-self/ns/net", "rb") as before:
+        alone = libc.unshare(CLONE_NEWNET) == 0
+        try:
+            if alone:
+                subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+            yield
+        finally:
+            assert not alone or libc.setns(before.fileno(), CLONE_NEWNET) == 0
+
+
 def test_without_a_terminal_each_event_is_a_plain_line():
-    with socket.socket() as busy:
+    with own_network(), socket.socket() as busy:
         busy.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             busy.bind(("127.0.0.1", 8080))
@@ -250,14 +267,12 @@ def test_a_daemon_that_dies_makes_the_demo_fail():
 
 
 def test_a_daemon_that_cannot_start_is_the_fault_of_the_environment():
-    for _ in range(5):
+    """In a network of its own, because a demo of somebody else would meet the name that is taken here."""
+    with own_network(), socket.socket(socket.AF_UNIX) as taken:
         port = int(re.search(r"127\.0\.0\.1:(\d+)", run("--print-config").stdout).group(1))
-        with socket.socket(socket.AF_UNIX) as taken:
-            taken.bind(f"\0weir-demo-{port}")
-            taken.listen()
-            got = run("--seconds", 2)
-        if got.returncode != 0:  # else somebody took this port, or left an earlier one, and it has another
-            break
+        taken.bind(f"\0weir-demo-{port}")
+        taken.listen()
+        got = run("--seconds", 2)
     assert got.returncode == 3
     assert f"cannot open the admin socket unix:@weir-demo-{port}" in got.stderr
 
