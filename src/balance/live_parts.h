@@ -45,9 +45,9 @@ void updates_settle_add(struct server_updates *u, const struct backend *b,
 			const struct config_server *config);
 /* NULL = none has this name. */
 struct server *backend_find_server(const struct backend *b, const char *name);
-/* Publishes the roster of each backend that is held; false if memory ran out for one, which stays held and is
- * tried again. */
-bool updates_publish_rosters(struct server_updates *u);
+/* Publishes the roster of each backend that is held, and tells the observers; false, and nobody is told, if
+ * memory ran out for one, which stays held and is tried again. */
+bool updates_publish(struct server_updates *u);
 /* The administrator gives the server an address (copied, NULL = none). Returns what
  * server_updates_set_admin() returns. */
 int updates_move(struct server_updates *u, struct server *s, const struct addr *a, const char *cause);

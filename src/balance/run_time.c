@@ -30,7 +30,7 @@ int run_time_end(struct server_updates *u)
 {
 	check(u->together);
 	u->together = false;
-	return updates_publish_rosters(u) ? 0 : -EAGAIN;
+	return updates_publish(u) ? 0 : -EAGAIN;
 }
 
 /* ---- a server comes ---- */

@@ -64,20 +64,21 @@ static void tell_in_force(struct server_updates *u)
 	}
 }
 
-bool updates_publish_rosters(struct server_updates *u)
+bool updates_publish(struct server_updates *u)
 {
 	bool all = true;
 
 	server_updates_foreach(u, b)
 		if (b->held && !publish_roster(u, b))
 			all = false;
+	if (all)
+		tell_in_force(u);
 	return all;
 }
 
 void server_updates_publish(struct server_updates *u)
 {
-	if (updates_publish_rosters(u))
-		tell_in_force(u);
+	(void)updates_publish(u); /* what is not in force is tried again */
 }
 
 /* ---- slow starts ---- */

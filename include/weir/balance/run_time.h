@@ -13,8 +13,8 @@
 #include "weir/base/mark.h"
 
 /* All changes of servers from run_time_begin() to run_time_end() take effect together: each backend gets one
- * roster for all of them. Do not nest. The end returns 0, or -EAGAIN if memory ran out for a roster: the
- * changes were made, and putting them in force is tried again. */
+ * roster for all of them, and observers are told. Do not nest. The end returns 0, or -EAGAIN if memory ran
+ * out for a roster: the changes were made, and putting them in force is tried again. */
 void run_time_begin(struct server_updates *u);
 int run_time_end(struct server_updates *u);
 

@@ -58,7 +58,8 @@ struct server_observer {
 	 * not. */
 	int (*prepare_add)(void *arg, const struct backend *b, const struct config_server *config);
 	void (*settle_add)(void *arg, const struct backend *b, const struct config_server *config);
-	/* End of a turn: all batched changes are in force, so nobody chooses a server that is gone. */
+	/* All batched changes are in force, so nobody chooses a server that is gone: at the end of a turn,
+	 * and before anybody is told of them. */
 	void (*in_force)(void *arg);
 	void *arg;
 };

@@ -40,7 +40,7 @@ static struct taker {
 	struct server_observer observer;
 	int err;
 	int taken;
-	int added, left, changed;
+	int added, left, changed, in_force;
 } takers[2];
 
 static int on_prepare(void *arg, const struct backend *of, const struct config_server *config)
@@ -83,6 +83,11 @@ static void on_leaves(void *arg, struct server *s)
 	((struct taker *)arg)->left++;
 }
 
+static void on_in_force(void *arg)
+{
+	((struct taker *)arg)->in_force++;
+}
+
 static int setup(void **state)
 {
 	(void)state;
@@ -104,6 +109,7 @@ static int setup(void **state)
 							      .server_added = on_added,
 							      .server_changed = on_changed,
 							      .server_leaves = on_leaves,
+							      .in_force = on_in_force,
 							      .arg = &takers[i]};
 		server_updates_observe(u, &takers[i].observer);
 	}
@@ -427,7 +433,9 @@ static void changes_of_one_line_get_one_roster(void **state)
 	assert_int_equal(server_updates_set_admin(u, s, SERVER_ADMIN_READY, "by test"), 0);
 	move(s, "127.0.0.9:9");
 	assert_int_equal(backend_roster(b)->number, number);
+	assert_int_equal(takers[1].in_force, 0);
 	assert_int_equal(run_time_end(u), 0);
+	assert_int_equal(takers[1].in_force, 1); /* before anybody is told */
 	assert_int_equal(backend_roster(b)->number, number + 1);
 	assert_int_equal(backend_roster(b)->count, 3);
 	assert_int_equal(backend_roster(b)->by_place[0].weight, 9 * SERVER_WEIGHT_SCALE);
@@ -449,6 +457,7 @@ static void changes_of_one_line_that_find_no_memory_come_later(void **state)
 	assert_int_equal(server_updates_set_weight(u, b->servers[1], 9, ""), 0);
 	until_failure = 0;
 	assert_int_equal(run_time_end(u), -EAGAIN);
+	assert_int_equal(takers[1].in_force, 0);
 	until_failure = -1;
 	assert_int_equal(backend_roster(b)->number, number);
 	assert_true(hand.due_ns != CLOCK_NEVER);
