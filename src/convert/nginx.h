@@ -76,6 +76,10 @@ long long nginx_milliseconds(const char *text);
 const char *nginx_clean_name(struct arena *a, const char *text);
 /* A network without the bits behind its length, which nginx ignores; other texts stay. */
 const char *nginx_network(struct arena *a, const char *text);
+/* Adds those networks of `text` that none of `others` has; all as nginx_network() writes them. False: there
+ * are too many, or it cannot read them. */
+bool nginx_network_without(struct arena *a, const char *text, const struct work_list *others,
+			   struct work_list *out);
 /* The networks of a range of IPv4 addresses, with commas in between. NULL: it is none. */
 const char *nginx_range(struct arena *a, const char *text);
 /* The network for a regular expression over IPv4 addresses, such as "^10\.1\.". NULL: it is for others. */

@@ -166,6 +166,28 @@ static const struct old_lines *access_lines(const struct serving *v)
 	return &v->n->loose;
 }
 
+/* nginx takes the first line that fits a client, whereas deny-from wins over allow-from: a `deny` is without
+ * what is allowed before it. Returns whether it refuses anybody. */
+static bool add_denied(struct serving *v, struct old_line *line, const struct work_list *allowed,
+		       struct work_list *denied)
+{
+	const char *network = nginx_network(v->n->arena, old_word(line, 1));
+	struct work_list rest = {.count = 0};
+
+	if (allowed->count == 0 || !nginx_network_without(v->n->arena, network, allowed, &rest)) {
+		if (allowed->count > 0)
+			old_set(v->n->arena, line, OLD_DIFFERENT,
+				"deny-from wins over allow-from, wherever it is written");
+		work_list_add(v->n->arena, denied, network);
+		return true;
+	}
+	if (rest.count == 0)
+		old_set(v->n->arena, line, OLD_NO_EFFECT, "an 'allow' before it lets these clients in");
+	for (size_t i = 0; i < rest.count; i++)
+		work_list_add(v->n->arena, denied, rest.items[i]);
+	return rest.count > 0;
+}
+
 void serving_add_access(struct serving *v)
 {
 	const struct old_lines *lines = access_lines(v);
@@ -196,11 +218,7 @@ void serving_add_access(struct serving *v)
 		} else if (allow) {
 			work_list_add(a, &allowed, nginx_network(a, what));
 			allow_line = line;
-		} else {
-			if (allowed.count > 0)
-				old_set(a, line, OLD_DIFFERENT,
-					"deny-from wins over allow-from, wherever it is written");
-			work_list_add(a, &denied, nginx_network(a, what));
+		} else if (add_denied(v, line, &allowed, &denied)) {
 			deny_line = line;
 		}
 	}

@@ -11,6 +11,8 @@
 #include "nginx.h"
 #include "weir/base/digit.h"
 
+#define OTHERS_MAX 64 /* networks that another is without */
+
 /* Clears the bits behind the first `bits` of an address. */
 static void mask(unsigned char *address, size_t bytes, unsigned bits)
 {
@@ -41,6 +43,92 @@ const char *nginx_network(struct arena *a, const char *text)
 		return text;
 	return arena_printf(a, "%s/%lu", out, bits);
 }
+
+/* ---- networks without others ---- */
+
+struct network {
+	unsigned char address[sizeof(struct in6_addr)];
+	unsigned bits;
+	int family;
+};
+
+/* False: the text is neither an address nor a network. */
+static bool read_network(struct arena *a, const char *text, struct network *out)
+{
+	const char *slash = strchr(text, '/');
+	const size_t len = slash != NULL ? (size_t)(slash - text) : strlen(text);
+	const size_t digits = slash != NULL ? strspn(slash + 1, "0123456789") : 0;
+	unsigned most;
+
+	*out = (struct network){.family = strchr(text, ':') != NULL ? AF_INET6 : AF_INET};
+	most = out->family == AF_INET ? 32 : 128;
+	if (slash != NULL && (digits == 0 || digits > 3 || slash[1 + digits] != '\0'))
+		return false;
+	out->bits = slash != NULL ? (unsigned)strtoul(slash + 1, NULL, 10) : most;
+	return out->bits <= most && inet_pton(out->family, arena_strndup(a, text, len), out->address) == 1;
+}
+
+static bool has_network(const struct network *all, const struct network *one)
+{
+	struct network shorter = *one;
+
+	mask(shorter.address, sizeof(shorter.address), all->bits);
+	return all->family == one->family && all->bits <= one->bits &&
+	       memcmp(all->address, shorter.address, sizeof(all->address)) == 0;
+}
+
+static void add_network(struct arena *a, const struct network *net, struct work_list *out)
+{
+	char text[INET6_ADDRSTRLEN] = "";
+	const bool whole = net->bits == (net->family == AF_INET ? 32 : 128);
+
+	(void)inet_ntop(net->family, net->address, text, sizeof(text));
+	work_list_add(a, out,
+		      whole ? arena_printf(a, "%s", text) : arena_printf(a, "%s/%u", text, net->bits));
+}
+
+/* Halves the network until each part is in one of `others`, or has nothing in common with them. */
+static void add_parts(struct arena *a, const struct network *net, const struct network *others, size_t count,
+		      struct work_list *out)
+{
+	bool shares = false;
+
+	for (size_t i = 0; i < count; i++) {
+		if (has_network(&others[i], net))
+			return;
+		shares = shares || has_network(net, &others[i]);
+	}
+	if (!shares) {
+		add_network(a, net, out);
+		return;
+	}
+	for (unsigned half = 0; half < 2; half++) {
+		struct network part = *net;
+
+		if (half == 1)
+			part.address[net->bits / 8] |= (unsigned char)(0x80 >> net->bits % 8);
+		part.bits++;
+		add_parts(a, &part, others, count, out);
+	}
+}
+
+bool nginx_network_without(struct arena *a, const char *text, const struct work_list *others,
+			   struct work_list *out)
+{
+	struct network net, *list = NULL;
+
+	if (others->count > OTHERS_MAX || !read_network(a, text, &net))
+		return false;
+	for (size_t i = 0; i < others->count; i++) {
+		list = arena_grow(a, list, i, sizeof(*list));
+		if (!read_network(a, others->items[i], &list[i]))
+			return false;
+	}
+	add_parts(a, &net, list, others->count, out);
+	return true;
+}
+
+/* ---- ranges and patterns ---- */
 
 /* "10.0.0.0/24" for the `bits` first bits of an address. */
 static const char *network_of(struct arena *a, unsigned long long address, unsigned bits)

@@ -479,6 +479,37 @@ def test_a_file_that_is_not_here_is_lost(nginx):
     assert "listen port-80" in got.sections and got.code == 10
 
 
+@pytest.mark.parametrize("rules, denied, allowed", [
+    ("allow 10.0.0.0/8; deny 10.1.0.0/16; deny all;", None, "10.0.0.0/8"),
+    ("allow 10.0.0.5; deny 10.0.0.4/30; allow all;", "10.0.0.4 10.0.0.6/31", None),
+    ("allow 10.0.0.5; deny 10.0.0.0/24; allow 10.0.0.0/8; deny all;",
+     "10.0.0.0/30 10.0.0.4 10.0.0.6/31 10.0.0.8/29 10.0.0.16/28 10.0.0.32/27 10.0.0.64/26 10.0.0.128/25",
+     "10.0.0.5 10.0.0.0/8"),
+    ("allow 2001:db8::1; deny 2001:db8::/127; deny 10.0.0.1;", "2001:db8:: 10.0.0.1", None),
+    ("allow 10.0.0.1; allow 10.0.0.0; deny 10.0.0.0/31; deny 192.0.2.0/24;", "192.0.2.0/24", None),
+    ("deny 10.1.0.0/16; allow 10.0.0.0/8; deny all;", "10.1.0.0/16", "10.0.0.0/8"),
+    ("allow 0.0.0.0/0; deny 10.0.0.0/8; deny 2001:db8::/32; deny all;", "2001:db8::/32", "0.0.0.0/0"),
+])
+def test_a_deny_is_without_what_is_allowed_before_it(nginx, rules, denied, allowed):
+    got = nginx(stream(ONE % rules))
+    assert got.value("listen port-80", "deny-from") == denied
+    assert got.value("listen port-80", "allow-from") == allowed
+    assert "different" not in [got.state(rule.strip())[0] for rule in rules.split(";")[:-1]]
+
+
+def test_a_deny_behind_many_networks_is_different(nginx):
+    rules = "".join(f"allow 10.0.{i}.0/24; " for i in range(65))
+    got = nginx(stream(ONE % (rules + "deny 10.0.0.0/8; deny all;")))
+    assert got.state("deny 10.0.0.0/8")[0] == "different"
+    assert got.value("listen port-80", "deny-from") == "10.0.0.0/8"
+
+
+@pytest.mark.parametrize("length", ("4294967296", "x", ""))
+def test_a_network_that_nginx_refuses_takes_nothing_from_a_deny(nginx, length):
+    got = nginx(stream(ONE % f"allow 10.0.0.0/{length}; deny 10.0.0.0/8;"))
+    assert got.value("listen port-80", "deny-from") == "10.0.0.0/8"
+
+
 def test_deny_all_alone_refuses_everybody(nginx):
     got = nginx(stream(ONE % "deny all;"))
     assert got.sections["listen port-80"]["deny-from"] == ["0.0.0.0/0 ::/0"] and got.code == 0
