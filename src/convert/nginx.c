@@ -150,57 +150,6 @@ static void take_shutdown(struct nginx *n, struct old_line *line)
 	ini_add(n->ini, global(n), line, "hard-stop-after", "%s", time != NULL ? time : old_word(line, 1));
 }
 
-/* "syslog:server=ADDRESS,facility=local7,..." */
-static const char *syslog_target(struct nginx *n, const char *text)
-{
-	const char *server = strstr(text, "server="), *facility = strstr(text, "facility=");
-	const char *out;
-
-	if (server == NULL)
-		return NULL;
-	server += 7;
-	out = arena_printf(n->arena, "syslog:%.*s", (int)strcspn(server, ","), server);
-	if (facility == NULL)
-		return arena_printf(n->arena, "%s facility=local7", out);
-	facility += 9;
-	return arena_printf(n->arena, "%s facility=%.*s", out, (int)strcspn(facility, ","), facility);
-}
-
-/* error_log and access_log. */
-static void take_log(struct nginx *n, struct old_line *line)
-{
-	const bool access = line->words[0][0] == 'a';
-	const char *path = old_word(line, 1), *text;
-	const char *level = access ? NULL : work_log_level(old_word(line, 2));
-
-	if (strcmp(path, "off") == 0) {
-		old_set(n->arena, line, OLD_DIFFERENT,
-			"weir always logs sessions: log-sample = errors for fewer");
-		return;
-	}
-	if (strcmp(path, "stderr") == 0 || strcmp(path, "/dev/stderr") == 0 ||
-	    strcmp(path, "/dev/stdout") == 0)
-		text = "auto";
-	else if (strncmp(path, "syslog:", 7) == 0)
-		text = syslog_target(n, path);
-	else
-		text = arena_printf(n->arena, "file:%s%s", path[0] == '/' ? "" : "/var/log/nginx/", path);
-	if (text == NULL || strchr(path, '$') != NULL) {
-		work_by_table(n->work, line, 0);
-		return;
-	}
-	if (!work_log_is_new(n->work, line, text))
-		return;
-	if (level != NULL)
-		text = arena_printf(n->arena, "%s level=%s", text, level);
-	/* The folder is that of the target machine. */
-	ini_add(n->ini, global(n), line, "log", "%s", text)->stand_in =
-	    strncmp(text, "file:", 5) == 0 ? "" : NULL;
-	if (access)
-		old_set(n->arena, line, OLD_DIFFERENT,
-			"in weir's format; format=\"{client} ...\" makes another");
-}
-
 static const struct row {
 	const char *word;
 	void (*take)(struct nginx *n, struct old_line *line);
@@ -209,8 +158,8 @@ static const struct row {
 	{"worker_cpu_affinity", take_affinity},
 	{"thread_pool", take_threads},
 	{"worker_shutdown_timeout", take_shutdown},
-	{"error_log", take_log},
-	{"access_log", take_log},
+	{"error_log", nginx_log},
+	{"access_log", nginx_log},
 	{"resolver", nginx_resolver},
 };
 

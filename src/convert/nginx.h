@@ -94,6 +94,10 @@ const char *nginx_backend(struct nginx *n, struct old_line *line, const char *ta
  * why at `line`. */
 bool nginx_servers(struct nginx *n, struct ini_section *s, struct old_line *line, const char *target,
 		   const struct nginx_sides *sides);
+/* Adds the target of an error_log or access_log of the main context or of stream. */
+void nginx_log(struct nginx *n, struct old_line *line);
+/* Those of a server block are for all sections in weir: it is added if no other log has sessions. */
+void nginx_block_log(struct nginx *n, struct old_line *line);
 /* Adds the name servers of a `resolver` line. */
 void nginx_resolver(struct nginx *n, struct old_line *line);
 /* resolve-family and resolve-interval of a `resolver` line, which may be NULL. NULL: weir's default. */

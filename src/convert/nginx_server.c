@@ -225,8 +225,7 @@ static void finish(struct serving *v)
 		struct old_line *line = lines->list[i];
 
 		if (strcmp(line->words[0], "access_log") == 0 || strcmp(line->words[0], "error_log") == 0)
-			old_set(v->n->arena, line, OLD_DIFFERENT,
-				"weir logs all sessions to the targets of [global]");
+			nginx_block_log(v->n, line);
 		else if (line->fate == OLD_OPEN && strcmp(line->words[0], "server_name") == 0)
 			old_set(v->n->arena, line, OLD_NO_EFFECT,
 				"the clients that ask for no name of another server block come here");

@@ -294,6 +294,24 @@ def test_a_log_whose_path_begins_with_that_of_another_is_one_of_its_own(nginx):
     assert got.state("access_log")[0] == "no-effect"
 
 
+def test_a_log_that_access_log_shares_has_sessions(nginx):
+    got = nginx("error_log stderr warn;\n" + stream("access_log /dev/stdout f;\n" + ONE % ""))
+    assert "log" not in got.sections.get("global", {})  # = auto
+    assert got.state("error_log")[0] == got.state("access_log")[0] == "different"
+    got = nginx("error_log /var/log/n debug;\n" + stream("access_log /var/log/n f;\n" + ONE % ""))
+    assert got.sections["global"]["log"] == ["file:/var/log/n level=debug"]
+    assert got.state("error_log")[0] == "carried" and got.state("access_log")[0] == "no-effect"
+
+
+def test_sessions_are_logged_if_only_a_block_logs_them(nginx):
+    got = nginx("error_log /var/log/e warn;\n" + stream(ONE % "access_log /var/log/a f;"))
+    assert got.sections["global"]["log"] == ["file:/var/log/e level=warning", "file:/var/log/a"]
+    assert got.state("access_log")[0] == "different"
+    got = nginx("error_log /var/log/e warn;\n" + stream(ONE % "access_log off;"))
+    assert got.sections["global"]["log"] == ["file:/var/log/e level=warning"]
+    assert "log" not in nginx(stream(ONE % "access_log /var/log/a f;")).sections.get("global", {})
+
+
 # ---- several servers ----
 
 
