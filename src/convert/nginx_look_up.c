@@ -4,16 +4,39 @@
  *
  * Main thread.
  */
+#include <regex.h>
 #include <string.h>
 #include <strings.h>
 
 #include "nginx_map.h"
 #include "weir/base/check.h"
 
+#define PATTERN_MAX 64 /* bytes */
+
+enum nginx_fit nginx_fits(const char *key, const char *text)
+{
+	const bool any_case = key[1] == '*';
+	const char *pattern = key + 1 + any_case;
+	bool found;
+	regex_t r;
+
+	if (strlen(key) > PATTERN_MAX || strchr(pattern, '{') != NULL)
+		return FIT_UNKNOWN;
+	for (const char *c = strchr(pattern, '\\'); c != NULL; c = strchr(c + 1, '\\'))
+		if (c[1] != '.')
+			return FIT_UNKNOWN;
+	if (regcomp(&r, pattern, REG_EXTENDED | REG_NOSUB | (any_case ? REG_ICASE : 0)) != 0)
+		return FIT_UNKNOWN;
+	found = regexec(&r, text, 0, NULL, 0) == 0;
+	regfree(&r);
+	return found ? FITS : FITS_NOT;
+}
+
 const char *nginx_map_look_up(struct nginx *n, struct old_line *block, const char *text,
 			      struct old_line **at)
 {
-	struct old_line *found = NULL;
+	const bool hostnames = nginx_find(&block->inside, NULL, "hostnames") != NULL;
+	struct old_line *found = NULL, *fitting = NULL;
 	bool doubtful = false;
 
 	for (size_t i = 0; i < block->inside.count && found == NULL; i++) {
@@ -23,8 +46,12 @@ const char *nginx_map_look_up(struct nginx *n, struct old_line *block, const cha
 		if (nginx_map_is_parameter(line) || line->count != 2 || strcmp(key, "default") == 0)
 			continue;
 		/* nginx tries no pattern on an empty text. */
-		doubtful = doubtful || (text[0] != '\0' &&
-					(key[0] == '~' || key[0] == '.' || strchr(key, '*') != NULL));
+		if (text[0] != '\0' && key[0] != '~')
+			doubtful = doubtful || (hostnames && (key[0] == '.' || strchr(key, '*') != NULL));
+		else if (text[0] != '\0' && fitting == NULL && nginx_fits(key, text) != FITS_NOT) {
+			fitting = line;
+			doubtful = doubtful || nginx_fits(key, text) == FIT_UNKNOWN;
+		}
 		if (strcasecmp(key[0] == '\\' ? key + 1 : key, text) == 0)
 			found = line;
 	}
@@ -33,7 +60,7 @@ const char *nginx_map_look_up(struct nginx *n, struct old_line *block, const cha
 		return NULL;
 	}
 	if (found == NULL)
-		found = nginx_find(&block->inside, NULL, "default");
+		found = fitting != NULL ? fitting : nginx_find(&block->inside, NULL, "default");
 	if (found == NULL)
 		return "";
 	old_set(n->arena, found, OLD_CARRIED, NULL);

@@ -8,7 +8,6 @@
 #include "nginx_map.h"
 
 #include <ctype.h>
-#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -17,8 +16,6 @@
 #include "weir/base/check.h"
 #include "weir/base/digit.h"
 #include "weir/base/text.h"
-
-#define PATTERN_MAX 64 /* bytes of one for versions of TLS */
 
 const char *nginx_subject_word(enum nginx_subject subject)
 {
@@ -142,31 +139,11 @@ static void take_name(struct nginx_map *m, struct old_line *line, const char *ke
 	}
 }
 
-/* Does the pattern fit the text? False also for one that POSIX may take for another. */
-static bool fits(const char *key, const char *text)
-{
-	const bool any_case = key[1] == '*';
-	const char *pattern = key + 1 + any_case;
-	bool found;
-	regex_t r;
-
-	if (strlen(key) > PATTERN_MAX || strchr(pattern, '{') != NULL)
-		return false;
-	for (const char *c = strchr(pattern, '\\'); c != NULL; c = strchr(c + 1, '\\'))
-		if (c[1] != '.')
-			return false;
-	if (regcomp(&r, pattern, REG_EXTENDED | REG_NOSUB | (any_case ? REG_ICASE : 0)) != 0)
-		return false;
-	found = regexec(&r, text, 0, NULL, 0) == 0;
-	regfree(&r);
-	return found;
-}
-
 /* Is the key for a version of TLS that clients of today have? */
 static bool is_of_today(const char *key)
 {
 	if (key[0] == '~')
-		return fits(key, "TLSv1.2") || fits(key, "TLSv1.3");
+		return nginx_fits(key, "TLSv1.2") == FITS || nginx_fits(key, "TLSv1.3") == FITS;
 	return strcasecmp(key, "TLSv1.2") == 0 || strcasecmp(key, "TLSv1.3") == 0;
 }
 
@@ -201,8 +178,8 @@ static void take_protocol(struct nginx_map *m, struct old_line *line, const char
 		return;
 	}
 	add_entry(m, line, key[0] == '\0' ? "http,ssh,other" : "tls", RANK_EXACT);
-	if (key[0] == '~' && fits(key, "TLSv1") && fits(key, "TLSv1.1") && fits(key, "TLSv1.2") &&
-	    fits(key, "TLSv1.3"))
+	if (key[0] == '~' && nginx_fits(key, "TLSv1") == FITS && nginx_fits(key, "TLSv1.1") == FITS &&
+	    nginx_fits(key, "TLSv1.2") == FITS && nginx_fits(key, "TLSv1.3") == FITS)
 		return;
 	if (key[0] != '\0' && (otherwise == NULL || strcmp(old_word(otherwise, 1), old_word(line, 1)) != 0))
 		old_set(m->n->arena, line, OLD_DIFFERENT, "weir does not tell versions of TLS apart");

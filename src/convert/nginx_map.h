@@ -59,6 +59,9 @@ const char *nginx_map_narrow(struct nginx_map *m, const char *keys);
  * if there is none. NULL after saying why, at the block. */
 const char *nginx_map_look_up(struct nginx *n, struct old_line *block, const char *text,
 			      struct old_line **line);
+/* Does a key "~PATTERN" fit the text? It is not known for a pattern that POSIX may take for another. */
+enum nginx_fit { FITS_NOT, FITS, FIT_UNKNOWN };
+enum nginx_fit nginx_fits(const char *key, const char *text);
 /* Adds a name, *.NAME or ~PATTERN, in any order. */
 void nginx_map_add_name(struct nginx_map *m, struct old_line *line, const char *name, const char *value);
 /* Puts the entries in the order in which weir tries them. Adding one needs another call. */

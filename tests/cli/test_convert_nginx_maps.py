@@ -81,9 +81,27 @@ def test_a_name_that_is_not_read_is_no_address(nginx):
 
 
 def test_entries_of_a_map_that_is_lost_are_lost_with_it(nginx):
-    got = nginx(preread("geo $g { default x; 10.0.0.0/8 y; }\n" + 'map "$g" $u { ~x a; default c; }'))
+    got = nginx(preread("geo $g { default x; 10.0.0.0/8 y; }\n" + r'map "$g" $u { ~\w a; default c; }'))
     assert got.state("map")[0] == "lost"
-    assert got.state("default c") == ("lost", "its map is lost") == got.state("~x a")
+    assert got.state("default c") == ("lost", "its map is lost") == got.state(r"~\w a")
+
+
+@pytest.mark.parametrize("entries, lines", [
+    ("~.+ $n; default c;", [("a", "sni=x.com"), ("b", "sni=y.com"), ("default-backend", "c")]),
+    ("~B c; ~*^B$ a; ~b b; default b;", [("b", "sni=x.com"), ("a", "sni=y.com"), ("default-backend", "b")]),
+    ("~a|b c; a b; default a;", [("b", "sni=x.com"), ("c", "sni=y.com"), ("default-backend", "a")]),
+    ("*a c; .b c; default a;", [("a", "sni=x.com"), ("a", "sni=y.com"), ("default-backend", "a")]),
+])
+def test_a_text_is_looked_up_among_patterns(nginx, entries, lines):
+    got = nginx(preread('map $ssl_preread_server_name $n { x.com a; y.com b; default ""; }\n'
+                        "map $n $u { " + entries + " }"))
+    assert routes(got) == lines and got.code == 0, got.report
+
+
+@pytest.mark.parametrize("entries", [r"~\w c; default b;", "~(?!a) c; default b;", "hostnames; .a c; default b;"])
+def test_a_pattern_that_may_mean_another_thing_is_lost(nginx, entries):
+    got = nginx(preread("map $ssl_preread_server_name $n { x.com a; }\nmap $n $u { " + entries + " }"))
+    assert got.code == 10 and "which pattern fits 'a'" in str(got.report)
 
 
 @pytest.mark.parametrize("rules", ['set $x "$x$x$x$x$x$x$x$x";', 'set $x "${x}"; ', 'set $x "a$x";'])
