@@ -123,6 +123,9 @@ static void take_name(struct nginx_map *m, struct old_line *line, const char *ke
 
 	if (key[0] == '\0') {
 		add_entry(m, line, "none", RANK_EXACT);
+	} else if (key[0] != '~' && strpbrk(key + 1, "\\^$()|") != NULL) {
+		old_set(a, line, OLD_NO_EFFECT,
+			"no client asks for this as a name: a regular expression begins with '~'");
 	} else if (key[0] == '~') {
 		take_pattern(m, line, key + 1);
 	} else if (key[0] == '*' || key[0] == '.') {
@@ -158,10 +161,27 @@ static const char *value_of_today(const struct nginx_map *m)
 	return otherwise != NULL ? old_word(otherwise, 1) : "";
 }
 
+/* Is the key a text that nginx has for no client? */
+static bool is_no_version(const char *key)
+{
+	static const char *const all[] = {"",	     "SSLv2",	"SSLv3",  "TLSv1",
+					  "TLSv1.1", "TLSv1.2", "TLSv1.3"};
+
+	for (size_t i = 0; i < ARRAY_LEN(all); i++)
+		if (strcasecmp(key[0] == '\\' ? key + 1 : key, all[i]) == 0)
+			return false;
+	return key[0] != '~';
+}
+
 static void take_protocol(struct nginx_map *m, struct old_line *line, const char *key)
 {
 	const struct old_line *otherwise = nginx_find(&m->block->inside, NULL, "default");
 
+	if (is_no_version(key)) {
+		old_set(m->n->arena, line, OLD_NO_EFFECT,
+			"nginx has another text for each version: TLSv1, TLSv1.1, TLSv1.2 or TLSv1.3");
+		return;
+	}
 	if (key[0] != '\0' && !is_of_today(key)) {
 		if (strcmp(value_of_today(m), old_word(line, 1)) != 0)
 			old_set(m->n->arena, line, OLD_LOST,

@@ -52,6 +52,20 @@ def test_old_versions_of_tls_may_get_what_those_of_today_get(nginx):
     assert got.state("TLSv1 a")[0] == "carried"
 
 
+@pytest.mark.parametrize("key", ["TLS", "TLSv*", "TLSv1.0", "tls1.2", "http"])
+def test_a_protocol_that_nginx_has_no_such_name_for_has_no_effect(nginx, key):
+    got = nginx(preread(PROTOCOL + f'"{key}" a; "TLSv1.3" b; default c; }}'))
+    assert routes(got) == [("b", "proto=tls"), ("default-backend", "c")]
+    assert got.state(key)[0] == "no-effect" and got.code == 0
+
+
+@pytest.mark.parametrize("key", [r"a\.example\.com", r"^a\.com$", "(www|api).a.com", r"*.a\.com", r".a\.com"])
+def test_a_pattern_that_nginx_takes_for_a_name_has_no_effect(nginx, key):
+    got = nginx(preread(SNI + f"hostnames; '{key}' a; b.com b; default c; }}"))
+    assert routes(got) == [("b", "sni=b.com"), ("default-backend", "c")]
+    assert got.state(key)[0] == "no-effect" and got.code == 0
+
+
 # ---- without ssl_preread ----
 
 
@@ -98,7 +112,8 @@ def test_a_text_is_looked_up_among_patterns(nginx, entries, lines):
     assert routes(got) == lines and got.code == 0, got.report
 
 
-@pytest.mark.parametrize("entries", [r"~\w c; default b;", "~(?!a) c; default b;", "hostnames; .a c; default b;"])
+@pytest.mark.parametrize("entries", [r"~\w c; default b;", "~(?!a) c; default b;",
+                                     "hostnames; .a c; default b;"])
 def test_a_pattern_that_may_mean_another_thing_is_lost(nginx, entries):
     got = nginx(preread("map $ssl_preread_server_name $n { x.com a; }\nmap $n $u { " + entries + " }"))
     assert got.code == 10 and "which pattern fits 'a'" in str(got.report)
