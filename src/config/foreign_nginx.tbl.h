@@ -149,7 +149,8 @@ FOREIGN(NGINX, PROXYING, RENAMED, "proxy_upload_rate", "pacing", "write 'pacing 
 FOREIGN(NGINX, PROXYING, RENAMED, "proxy_download_rate", "pacing", "write 'pacing = ...' in the [frontend]")
 FOREIGN(NGINX, PROXYING, NO_EFFECT, "proxy_half_close", NULL,
         "leave this line out: each side is closed independently, see 'timeout-half-closed'")
-FOREIGN(NGINX, PROXYING, RENAMED, "proxy_next_upstream_timeout", "timeout-connect", "write 'timeout-connect'")
+FOREIGN(NGINX, PROXYING, DIFFERS, "proxy_next_upstream_timeout", "timeout-connect",
+        "write 'timeout-connect' and 'retries': weir limits the time of each attempt, and their number")
 FOREIGN(NGINX, PROXYING, NO_EFFECT, "proxy_responses", NULL, "leave this line out: it is for UDP")
 FOREIGN(NGINX, PROXYING, NO_EFFECT, "proxy_requests", NULL, "leave this line out: it is for UDP")
 FOREIGN(NGINX, PROXYING, RENAMED, "proxy_session_drop", "on-marked-down",

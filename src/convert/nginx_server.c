@@ -159,8 +159,8 @@ static bool has_one_address(const struct serving *v)
 	return count < 2 && (is_digit(address[0]) || address[0] == '[' || strncmp(address, "unix:", 5) == 0);
 }
 
-/* A limit on all attempts together has no effect if they cannot take longer: weir has a number of attempts,
- * and a time for each. */
+/* A limit on all attempts together: weir has a number of attempts, and a time for each. nginx ends none that
+ * has begun, so that the limit is for servers that do not answer. */
 static void take_total_time(struct serving *v)
 {
 	struct old_line *total = serving_find(v, "proxy_next_upstream_timeout");
@@ -168,13 +168,19 @@ static void take_total_time(struct serving *v)
 	const struct old_line *connect = serving_find(v, "proxy_connect_timeout");
 	const long long each = connect != NULL ? nginx_milliseconds(old_word(connect, 1)) : 60000;
 	const long long count = tries != NULL ? strtol(old_word(tries, 1), NULL, 10) : 0;
+	const long long limit = total != NULL ? nginx_milliseconds(old_word(total, 1)) : 0;
 
-	if (total != NULL && has_one_address(v))
+	if (limit <= 0)
+		return;
+	if (has_one_address(v))
 		old_set(v->n->arena, total, OLD_NO_EFFECT,
 			"there is no other server to pass a client on to");
-	if (total != NULL && each > 0 && count > 0 && count < 1000 &&
-	    nginx_milliseconds(old_word(total, 1)) >= each * count)
+	else if (each > 0 && count > 0 && count < 1000 && limit >= each * count)
 		old_set(v->n->arena, total, OLD_NO_EFFECT, "the attempts cannot take longer");
+	else
+		old_set(v->n->arena, total, OLD_DIFFERENT,
+			"weir has no limit on the time of all attempts: where servers do not answer, each of "
+			"'retries' takes timeout-connect");
 }
 
 /* Marks the lines, of the block or of stream, whose value is in lines of the section without being their
