@@ -95,12 +95,34 @@ static void note_case(struct nginx_map *m, struct old_line *line, const char *na
 			  "letters does not get what its pattern says; in weir it does");
 }
 
+/* Do all clients that a pattern might take get the same without it? nginx tries patterns last, in order. */
+static bool is_of_default(const struct nginx_map *m, const struct old_line *line)
+{
+	const struct old_line *otherwise =
+	    m->block != NULL ? nginx_find(&m->block->inside, NULL, "default") : NULL;
+	bool behind = false;
+
+	for (size_t i = 0; otherwise != NULL && i < m->block->inside.count; i++) {
+		const struct old_line *other = m->block->inside.list[i];
+
+		behind = behind || other == line;
+		if (behind && other->words[0][0] == '~' &&
+		    strcmp(old_word(other, 1), old_word(otherwise, 1)) != 0)
+			return false;
+	}
+	return otherwise != NULL;
+}
+
 static void take_pattern(struct nginx_map *m, struct old_line *line, const char *text)
 {
 	const bool any_case = text[0] == '*';
 	const char *differs = NULL;
 	const char *names = pattern_names(m->n->arena, "nginx", text + any_case, &differs);
 
+	if (names == NULL && is_of_default(m, line)) {
+		old_set(m->n->arena, line, OLD_CARRIED, NULL);
+		return;
+	}
 	if (names == NULL) {
 		old_set(m->n->arena, line, OLD_LOST, "a regular expression: write the names, or *.NAME");
 		return;

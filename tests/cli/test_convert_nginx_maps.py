@@ -66,6 +66,20 @@ def test_a_pattern_that_nginx_takes_for_a_name_has_no_effect(nginx, key):
     assert got.state(key)[0] == "no-effect" and got.code == 0
 
 
+BAD = r'"~^bad\d{9}" c; '
+
+
+@pytest.mark.parametrize("entries, state", [
+    (BAD + "default c;", "carried"), (BAD + "~x c; default c;", "carried"),
+    (r"~^b\.com$ b; " + BAD + "default c;", "carried"), (BAD + r"~^b\.com$ b; default c;", "lost"),
+    (BAD, "lost"), (BAD + "default b;", "lost"),
+])
+def test_a_pattern_with_the_value_of_the_default_may_be_any(nginx, entries, state):
+    got = nginx(preread(SNI + "a.com a; " + entries + " }"))
+    assert routes(got)[0] == ("a", "sni=a.com") and got.state("~^bad")[0] == state
+    assert (got.code == 0) == (state == "carried")
+
+
 # ---- without ssl_preread ----
 
 
