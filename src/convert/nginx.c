@@ -332,6 +332,17 @@ static void add_notes(struct nginx *n, bool has_main)
 			  "weir does for 30s (hard-stop-after)");
 }
 
+/* Has all been read that is included? */
+static bool is_whole(const struct old_lines *lines)
+{
+	for (size_t i = 0; i < lines->count; i++)
+		if ((strcmp(lines->list[i]->words[0], "include") == 0 &&
+		     lines->list[i]->fate != OLD_CARRIED) ||
+		    !is_whole(&lines->list[i]->inside))
+			return false;
+	return true;
+}
+
 void convert_nginx(struct work *w)
 {
 	struct nginx n = {.work = w, .arena = w->arena, .ini = &w->ini};
@@ -350,6 +361,7 @@ void convert_nginx(struct work *w)
 			take_line(&n, line);
 		} else if (strcmp(line->words[0], "stream") == 0) {
 			old_set(n.arena, line, OLD_CARRIED, NULL);
+			n.whole = is_whole(&line->inside);
 			convert_stream(&n, &line->inside);
 		} else if (strcmp(line->words[0], "events") == 0) {
 			nginx_mark(&n, line, OLD_NO_EFFECT, "weir sizes itself from the machine's limits");

@@ -42,6 +42,7 @@ struct nginx {
 	struct nginx_backend *backends;
 	size_t backend_count;
 	size_t served;	    /* server blocks that became sections */
+	bool whole;	    /* all that stream { } includes has been read */
 	const char *closed; /* the backend for clients that nginx has no address for; NULL = not made yet */
 };
 

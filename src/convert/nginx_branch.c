@@ -45,12 +45,25 @@ void branch_lose(struct routing *r, const struct branch *b, const char *why)
 	branch_refuse(r, b);
 }
 
+/* nginx closes a client whose target is neither an upstream nor has a port. Without all files, it may be an
+ * upstream of one that is missing. */
+static bool leads_nowhere(const struct nginx *n, const char *target)
+{
+	return n->whole && strpbrk(target, ":$/") == NULL && nginx_block(n, "upstream", target) == NULL;
+}
+
 void branch_end(struct routing *r, const struct branch *b)
 {
 	struct nginx *n = r->n;
-	const bool closes = b->target[0] == '\0' || b->target[0] == ':';
+	const bool nowhere = b->target[0] != '\0' && leads_nowhere(n, b->target);
+	const bool closes = nowhere || b->target[0] == '\0' || b->target[0] == ':';
 	const char *words = words_of(r, b), *name;
 
+	if (nowhere)
+		old_set(n->arena, b->line, OLD_DIFFERENT,
+			"there is no upstream '%s', and an address has a port: nginx logs that and closes "
+			"these clients, as weir does",
+			b->target);
 	if (closes && words[0] == '\0') {
 		old_set(n->arena, b->line, OLD_CARRIED, NULL);
 		r->ends++;

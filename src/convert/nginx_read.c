@@ -276,6 +276,8 @@ static bool include(struct nginx_file *f, struct old_line *line, struct old_line
 			paths[i] = arena_strndup(f->r->arena, found.gl_pathv[i], strlen(found.gl_pathv[i]));
 	}
 	globfree(&found);
+	if (count == 0)
+		old_set(f->r->arena, line, OLD_NO_EFFECT, "no file here has such a name");
 	for (size_t i = 0; ok && i < count; i++)
 		ok = read_file(f->r, f, paths[i], to, f->depth + 1);
 	free(paths);

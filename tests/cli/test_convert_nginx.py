@@ -190,7 +190,7 @@ def test_a_variable_that_weir_does_not_know_is_lost(nginx, maps, passes, line, w
 def test_maps_that_make_too_many_lines_are_lost(nginx):
     names = "".join(f"n{i} x{i}; " for i in range(200))
     networks = "".join(f"10.0.0.{i} y{i}; " for i in range(200))
-    got = nginx(preread("$u$v", SNI + names + "} geo $v { " + networks + "}"))
+    got = nginx(preread("$u$v", "include missing.conf; " + SNI + names + "} geo $v { " + networks + "}"))
     reasons = {line["why"] for line in got.report["lines"] if line["state"] == "lost"}
     assert any("too many others" in (why or "") for why in reasons) and got.report["result"] is False
 

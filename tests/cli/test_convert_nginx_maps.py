@@ -80,6 +80,16 @@ def test_a_pattern_with_the_value_of_the_default_may_be_any(nginx, entries, stat
     assert (got.code == 0) == (state == "carried")
 
 
+def test_a_value_that_is_no_target_closes_its_clients(nginx):
+    got = nginx(preread(SNI + "a.com a; b.com drop; default reject; }"))
+    assert routes(got) == [("a", "sni=a.com"), ("closed", "sni=b.com")]
+    assert got.state("b.com")[0] == got.state("default")[0] == "different" and got.code == 0
+    got = nginx(preread("include missing.conf; " + SNI + "a.com a; b.com drop; default c; }"))
+    assert got.state("b.com") == ("lost", "there is no upstream 'drop'")
+    got = nginx(preread("include missing.d/*.conf; " + SNI + "a.com a; b.com drop; default c; }"))
+    assert got.state("b.com")[0] == "lost" and got.state("include")[0] == "no-effect"
+
+
 # ---- without ssl_preread ----
 
 
@@ -196,7 +206,7 @@ def test_clients_whose_server_is_lost_get_no_other(nginx):
     got = nginx(preread(SNI + r"~^(.+)\.x\.com$ $1.internal:5; y.com a; z.com nowhere; default b; }"))
     assert routes(got) == [("a", "sni=y.com"), ("closed", "sni=z.com"), ("closed", "sni=*.x.com"),
                            ("default-backend", "b")]
-    assert got.state("~^")[0] == got.state("z.com")[0] == "lost" and got.code == 10
+    assert got.state("~^")[0] == "lost" and got.state("z.com")[0] == "different" and got.code == 10
 
 
 def test_entries_that_lead_to_what_is_lost_are_lost(nginx):
