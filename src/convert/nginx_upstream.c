@@ -272,6 +272,21 @@ static bool has_names(const struct ini_section *s)
 	return false;
 }
 
+/* A name may have several addresses. */
+static void note_names(const struct pool *p)
+{
+	for (size_t i = 0; i < p->s->count; i++) {
+		const struct ini_line *line = &p->s->lines[i];
+
+		if (strncmp(line->key, "server ", 7) == 0 && isalpha((unsigned char)line->value[0]) &&
+		    strncmp(line->value, "unix:", 5) != 0 && strncmp(line->value, "sni@", 4) != 0)
+			work_note(p->n->work,
+				  "nginx takes each address of a server's name for a server: weir connects "
+				  "to one of them, and to the next when it fails; servers NAME = "
+				  "dns://HOST:PORT makes a server of each");
+	}
+}
+
 /* `own`: the resolver of the upstream itself, NULL = none. */
 static void add_sides(struct pool *p, struct old_line *own)
 {
@@ -381,6 +396,7 @@ bool nginx_servers(struct nginx *n, struct ini_section *s, struct old_line *line
 			text);
 		p.count = 1;
 	}
+	note_names(&p);
 	add_sides(&p, block != NULL && split == NULL ? nginx_find(&block->inside, NULL, "resolver") : NULL);
 	return fine;
 }

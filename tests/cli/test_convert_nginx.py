@@ -274,6 +274,13 @@ def test_how_names_are_resolved_is_said_by_block(nginx):
     assert got.sections["global"]["resolvers"] == ["10.0.0.53"] and got.code == 0, got.report
 
 
+@pytest.mark.parametrize("address, noted", [("app.example:80", True), ("10.0.0.1:80", False),
+                                            ("unix:/run/a", False), ("[::1]:80", False)])
+def test_the_addresses_of_a_name_are_one_server(nginx, address, noted):
+    got = nginx(stream((ONE % "").replace("10.0.0.1:80", address)))
+    assert any("each address of a server's name" in note for note in got.report["notes"]) == noted
+
+
 def test_a_name_server_with_a_name_is_that_of_the_machine(nginx):
     got = nginx(stream("resolver kube-dns.kube-system.svc.cluster.local valid=5s;\n" + ONE % ""))
     assert "resolvers" not in got.ini
