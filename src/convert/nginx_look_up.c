@@ -32,6 +32,21 @@ enum nginx_fit nginx_fits(const char *key, const char *text)
 	return found ? FITS : FITS_NOT;
 }
 
+bool nginx_map_is_of_old_versions(const struct old_line *block)
+{
+	bool none = false, otherwise = false;
+
+	for (size_t i = 0; i < block->inside.count; i++) {
+		const char *key = block->inside.list[i]->words[0];
+
+		if (key[0] == '~' ? nginx_fits(key, "TLSv1.3") != FITS_NOT : strcasecmp(key, "TLSv1.3") == 0)
+			return false;
+		none = none || key[0] == '\0';
+		otherwise = otherwise || strcmp(key, "default") == 0;
+	}
+	return none && otherwise;
+}
+
 const char *nginx_map_look_up(struct nginx *n, struct old_line *block, const char *text,
 			      struct old_line **at)
 {

@@ -204,6 +204,12 @@ static void take_protocol(struct nginx_map *m, struct old_line *line, const char
 			"nginx has another text for each version: TLSv1, TLSv1.1, TLSv1.2 or TLSv1.3");
 		return;
 	}
+	if (key[0] != '\0' && nginx_map_is_of_old_versions(m->block)) {
+		old_set(m->n->arena, line, OLD_DIFFERENT,
+			"weir does not tell versions of TLS apart: all clients get what nginx has for "
+			"those of TLS 1.3, the default");
+		return;
+	}
 	if (key[0] != '\0' && !is_of_today(key)) {
 		if (strcmp(value_of_today(m), old_word(line, 1)) != 0)
 			old_set(m->n->arena, line, OLD_LOST,

@@ -62,6 +62,8 @@ const char *nginx_map_look_up(struct nginx *n, struct old_line *block, const cha
 /* Does a key "~PATTERN" fit the text? It is not known for a pattern that POSIX may take for another. */
 enum nginx_fit { FITS_NOT, FITS, FIT_UNKNOWN };
 enum nginx_fit nginx_fits(const char *key, const char *text);
+/* Do clients of TLS 1.3 get the default of a map over versions, and those without TLS something else? */
+bool nginx_map_is_of_old_versions(const struct old_line *block);
 /* Adds a name, *.NAME or ~PATTERN, in any order. */
 void nginx_map_add_name(struct nginx_map *m, struct old_line *line, const char *name, const char *value);
 /* Puts the entries in the order in which weir tries them. Adding one needs another call. */

@@ -34,9 +34,8 @@ def test_a_key_without_word_boundaries_is_compared_with_the_whole_list(nginx, ke
 
 
 @pytest.mark.parametrize("key, state", [
-    ("TLSv1.2", "different"), (r"~^TLSv1\.[23]$", "different"), ("~*^tls", "carried"), ("~.+", "carried"),
-    ("~^$", "lost"), ("~^SSL", "lost"), ("TLSv1.1", "lost"), (r"~TLSv1\.\d", "lost"), ("~^(", "lost"),
-    ("~^.{7}$", "lost"),
+    (r"~^TLSv1\.[23]$", "different"), ("~*^tls", "carried"), ("~.+", "carried"),
+    (r"~TLSv1\.\d", "lost"), ("~^(", "lost"), ("~^.{7}$", "lost"),
 ])
 def test_versions_of_tls(nginx, key, state):
     got = nginx(preread(PROTOCOL + f'"{key}" a; "" c; default b; }}'))
@@ -88,6 +87,23 @@ def test_a_value_that_is_no_target_closes_its_clients(nginx):
     assert got.state("b.com") == ("lost", "there is no upstream 'drop'")
     got = nginx(preread("include missing.d/*.conf; " + SNI + "a.com a; b.com drop; default c; }"))
     assert got.state("b.com")[0] == "lost" and got.state("include")[0] == "no-effect"
+
+
+def test_clients_of_today_get_the_default_of_a_map_of_older_versions(nginx):
+    got = nginx(preread(PROTOCOL + '"" a; "TLSv1.2" b; "TLSv1.1" b; default c; }'))
+    assert routes(got) == [("a", "proto=http,ssh,other"), ("default-backend", "c")]
+    assert got.state("TLSv1.2")[0] == got.state("TLSv1.1")[0] == "different" and got.code == 0
+    got = nginx(preread(PROTOCOL + '"TLSv1.2" b; default c; }'))  # without it, the default is for SSH
+    assert routes(got) == [("b", "proto=tls"), ("default-backend", "c")]
+
+
+@pytest.mark.parametrize("key", ["~^$", "~^SSL", "TLSv1.1"])
+def test_an_older_version_has_no_backend_of_its_own(nginx, key):
+    got = nginx(preread(PROTOCOL + f'"{key}" a; "" c; default b; }}'))
+    assert routes(got) == [("c", "proto=http,ssh,other"), ("default-backend", "b")]
+    assert got.state(key)[0] == "different"
+    got = nginx(preread(PROTOCOL + f'"{key}" a; default b; }}'))
+    assert got.state(key)[0] == "lost"
 
 
 # ---- without ssl_preread ----
