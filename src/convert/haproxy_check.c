@@ -8,6 +8,7 @@
 
 #include "haproxy_check.h"
 #include "weir/base/check.h"
+#include "weir/config/reader.h"
 
 bool check_says(const struct old_line *line, size_t at, const char *word)
 {
@@ -97,6 +98,18 @@ static const char *from_hex(struct arena *a, const char *text)
 	return out;
 }
 
+/* What is said one after the other is one text to the server, and one step of weir's. */
+static void add_send(struct checker *k, const char *quoted)
+{
+	const size_t len = strlen(k->text);
+
+	if (!k->said)
+		check_append(k, arena_printf(k->h->arena, "send %s", quoted));
+	else if (len <= READER_LINE_MAX)
+		k->text = arena_printf(k->h->arena, "%.*s%s", (int)len - 1, k->text, quoted + 1);
+	k->said = true;
+}
+
 static void take_expect(struct checker *k, struct old_line *line)
 {
 	const bool negated = check_says(line, 2, "!");
@@ -107,6 +120,7 @@ static void take_expect(struct checker *k, struct old_line *line)
 		at += 2;
 	kind = old_word(line, at);
 	value = old_word(line, at + 1);
+	k->said = false;
 	if (strcmp(kind, "rstring") == 0 && check_is_plain(value))
 		kind = "string";
 	if (strcmp(kind, "string") == 0)
@@ -249,11 +263,9 @@ static void take_tcp_rule(struct checker *k, struct old_line *line)
 	if (strcmp(line->words[0], "tcp-check") != 0)
 		old_set(a, line, OLD_NO_EFFECT, "the check is not by HTTP");
 	else if (check_says(line, 1, "send"))
-		check_append(k, arena_printf(a, "send %s",
-					     check_quoted(k, has_secret(line) ? with_variable(k, line)
-									      : old_word(line, 2))));
+		add_send(k, check_quoted(k, has_secret(line) ? with_variable(k, line) : old_word(line, 2)));
 	else if (check_says(line, 1, "send-binary"))
-		check_append(k, arena_printf(a, "send %s", from_hex(a, old_word(line, 2))));
+		add_send(k, from_hex(a, old_word(line, 2)));
 	else if (check_says(line, 1, "expect"))
 		take_expect(k, line);
 	else if (!check_says(line, 1, "comment") && !check_says(line, 1, "connect"))

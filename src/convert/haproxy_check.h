@@ -20,6 +20,7 @@ struct checker {
 	bool own_words;	   /* a connect line without 'default': what server lines say of TLS does not hold */
 	bool sends_proxy;  /* a connect line says so */
 	bool has_password; /* the text has a variable for one */
+	bool said;	   /* the last step of the text says something */
 };
 
 /* Why the lines behind a second connect line are lost. */

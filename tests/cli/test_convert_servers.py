@@ -294,3 +294,19 @@ def test_texts_over_tls_are_lost(haproxy, connect):
     assert got.value("listen a", "check").startswith("tls verify=none") and got.code == 10
     state, why = got.state("tcp-check expect")
     assert state == "lost" and "without TLS" in why
+
+
+def test_what_is_sent_at_once_is_one_step(haproxy):
+    """The usual question to PostgreSQL: it has more lines than a check of weir has steps."""
+    login = ["00000028", "00030000", "7573657200", "686170726f787900", "646174616261736500",
+             "706f73746772657300", "00"]
+    query = ["51", "00000020", "73656c65637420", "70675f69735f696e5f7265636f7665727928293b", "00"]
+    got = haproxy(checked([f"tcp-check send-binary {x}" for x in login] +
+                          [f"tcp-check expect binary {x}" for x in ("52", "00000008", "00000000")] +
+                          [f"tcp-check send-binary {x}" for x in query] +
+                          ["tcp-check expect binary 54", "tcp-check expect binary 66",
+                           "tcp-check send X\\r", "tcp-check send-binary 00000004"]))
+    assert got.code == 0, got.report
+    sent = "".join(f"\\x{text[i:i + 2]}" for text in login for i in range(0, len(text), 2))
+    assert check_of(got).startswith(f'send "{sent}" expect="\\x52" expect="\\x00\\x00\\x00\\x08" expect=')
+    assert check_of(got).endswith('expect="\\x66" send "X\\r\\x00\\x00\\x00\\x04"')
