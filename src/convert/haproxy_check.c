@@ -25,9 +25,40 @@ void check_append(struct checker *k, const char *more)
 	k->text = ini_join(k->h->arena, k->text, more);
 }
 
-bool check_is_plain(const char *pattern)
+/* May a '.' of a pattern stand for the dot itself, as in "HTTP/1.1"? */
+static bool is_dot(const char *pattern, const char *at)
 {
-	return strpbrk(pattern, "^$.*+?()[]{}|\\") == NULL;
+	return at > pattern && at[-1] >= '0' && at[-1] <= '9' && at[1] >= '0' && at[1] <= '9' &&
+	       (at[2] == '\0' || strchr("*+?{", at[2]) == NULL);
+}
+
+const char *check_text_of(struct checker *k, struct old_line *line, const char *pattern, bool negated)
+{
+	const bool anchored = pattern[0] == '^' && strncmp(pattern, "^.*", 3) != 0;
+	size_t len, used = 0;
+	char *out;
+
+	pattern += pattern[0] == '^';
+	pattern += strncmp(pattern, ".*", 2) == 0 ? 2 : 0;
+	len = strlen(pattern);
+	len -= len > 2 && strcmp(pattern + len - 2, ".*") == 0 && pattern[len - 3] != '\\' ? 2 : 0;
+	out = arena_alloc(k->h->arena, len + 1);
+	for (const char *at = pattern; at < pattern + len; at++) {
+		if (*at == '\\' && at[1] != '\0' && strchr("^$.*+?()[]{}|\\/-:# ", at[1]) != NULL)
+			at++;
+		else if (strchr("^$*+?()[]{}|\\", *at) != NULL || (*at == '.' && !is_dot(pattern, at)))
+			return NULL;
+		if (at + 1 < pattern + len && strchr("*+?{", at[1]) != NULL)
+			return NULL;
+		out[used++] = *at;
+	}
+	out[used] = '\0';
+	if (used == 0 || (anchored && negated))
+		return NULL;
+	if (anchored)
+		old_set(k->h->arena, line, OLD_DIFFERENT,
+			"the text may be anywhere in what the server says, not only at its start");
+	return out;
 }
 
 /* ---- tcp-check ---- */
@@ -121,8 +152,12 @@ static void take_expect(struct checker *k, struct old_line *line)
 	kind = old_word(line, at);
 	value = old_word(line, at + 1);
 	k->said = false;
-	if (strcmp(kind, "rstring") == 0 && check_is_plain(value))
-		kind = "string";
+	if (strcmp(kind, "rstring") == 0) {
+		const char *text = check_text_of(k, line, value, negated);
+
+		kind = text != NULL ? "string" : kind;
+		value = text != NULL ? text : value;
+	}
 	if (strcmp(kind, "string") == 0)
 		check_append(k,
 			     arena_printf(k->h->arena, "expect=%s%s", negated ? "!" : "",

@@ -31,8 +31,8 @@ bool check_says(const struct old_line *line, size_t at, const char *word);
 const char *check_quoted(struct checker *k, const char *bytes);
 /* Adds words. */
 void check_append(struct checker *k, const char *more);
-/* Is the regular expression a plain text? */
-bool check_is_plain(const char *pattern);
+/* The text that a regular expression stands for, NULL = for more than one. Says so if it may be elsewhere. */
+const char *check_text_of(struct checker *k, struct old_line *line, const char *pattern, bool negated);
 /* Takes the connect line of a check's first connection. */
 void check_take_connect(struct checker *k, struct old_line *line);
 /* Is the check over TLS? */

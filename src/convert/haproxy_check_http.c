@@ -99,7 +99,7 @@ static void take_http_expect(struct checker *k, struct old_line *line, struct ht
 	const bool negated = check_says(line, 2, "!");
 	const size_t at = negated ? 3 : 2;
 	const bool pattern = check_says(line, at, "rstatus");
-	const char *value = old_word(line, at + 1), *ranges = NULL;
+	const char *value = old_word(line, at + 1), *ranges = NULL, *text = NULL;
 
 	if (http->expect != NULL) {
 		old_set(k->h->arena, line, OLD_LOST,
@@ -108,13 +108,15 @@ static void take_http_expect(struct checker *k, struct old_line *line, struct ht
 	}
 	if (pattern || (negated && check_says(line, at, "status")))
 		ranges = haproxy_statuses(k->h->arena, value, pattern, negated);
+	if (check_says(line, at, "rstring"))
+		text = check_text_of(k, line, value, negated);
 	if (check_says(line, at, "status") && !negated) {
 		http->expect = value;
 	} else if (ranges != NULL) {
 		http->expect = ranges;
-	} else if (check_says(line, at, "string") ||
-		   (check_says(line, at, "rstring") && check_is_plain(value))) {
-		http->expect = arena_printf(k->h->arena, "%s%s", negated ? "!" : "", check_quoted(k, value));
+	} else if (check_says(line, at, "string") || text != NULL) {
+		http->expect = arena_printf(k->h->arena, "%s%s", negated ? "!" : "",
+					    check_quoted(k, text != NULL ? text : value));
 	} else {
 		old_set(k->h->arena, line, OLD_LOST,
 			"weir expects ranges of statuses, or a text: expect=200-399 or expect=TEXT");

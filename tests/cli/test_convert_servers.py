@@ -310,3 +310,30 @@ def test_what_is_sent_at_once_is_one_step(haproxy):
     sent = "".join(f"\\x{text[i:i + 2]}" for text in login for i in range(0, len(text), 2))
     assert check_of(got).startswith(f'send "{sent}" expect="\\x52" expect="\\x00\\x00\\x00\\x08" expect=')
     assert check_of(got).endswith('expect="\\x66" send "X\\r\\x00\\x00\\x00\\x04"')
+
+
+@pytest.mark.parametrize("pattern, text, state", [
+    ("state:up", "state:up", "carried"), (".*state:up.*", "state:up", "carried"),
+    ("a\\.b", "a.b", "carried"), ("^.*OK", "OK", "carried"), ("^\\+PONG", "+PONG", "different"),
+    ("^220.*", "220", "different"), ("^HTTP/1.1\\ 301", "HTTP/1.1 301", "different"),
+    ("^SSH-2.0", "SSH-2.0", "different"),
+])
+def test_a_pattern_that_stands_for_one_text(haproxy, pattern, text, state):
+    got = haproxy(checked([f"tcp-check expect rstring {pattern}"]))
+    assert check_of(got) == f'expect="{text}"' and got.code == 0
+    assert got.state("tcp-check expect")[0] == state
+    got = haproxy(checked([f"http-check expect rstring {pattern}"], "option httpchk GET /"))
+    assert check_of(got) == f'http GET / expect="{text}"' and got.code == 0
+
+
+@pytest.mark.parametrize("pattern", ["^220.*ESMTP", "a|b", "OK$", "ro.le", "1.*2", "1.+2", "1.0?", "ab?",
+                                     "\\d", "[ab]", "x{2}", "^", ".*"])
+def test_a_pattern_that_stands_for_more_is_lost(haproxy, pattern):
+    got = haproxy(checked([f"tcp-check expect rstring {pattern}"]))
+    assert check_of(got) == "tcp" and got.code == 10
+    assert got.state("tcp-check expect")[0] == "lost"
+
+
+def test_a_start_that_an_answer_must_not_have_is_lost(haproxy):
+    got = haproxy(checked(["tcp-check expect ! rstring ^ERR"]))
+    assert check_of(got) == "tcp" and got.state("tcp-check expect")[0] == "lost"
