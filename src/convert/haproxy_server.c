@@ -185,6 +185,14 @@ static const char *without_ports(struct haproxy *h, struct proxy *p, const struc
 	return arena_strndup(h->arena, text, (size_t)(colon - text));
 }
 
+/* "0.0.0.0", "*", "::" and no host at all, with or without a port. */
+static bool is_any(struct haproxy *h, const char *address)
+{
+	const char *ours = haproxy_address(h->arena, address, false);
+
+	return strncmp(ours, "0.0.0.0:", 8) == 0 || strncmp(ours, "[::]:", 5) == 0;
+}
+
 static void settle_source(struct haproxy *h, struct proxy *p, struct server *s)
 {
 	const char *text = server_value(s, "source"), *use = server_value(s, ".usesrc");
@@ -205,7 +213,7 @@ static void settle_source(struct haproxy *h, struct proxy *p, struct server *s)
 			use);
 	text = without_ports(h, p, s, text);
 	server_drop(s, "source");
-	if (strcmp(text, "0.0.0.0") != 0 &&
+	if (!is_any(h, text) &&
 	    strncmp(haproxy_address(h->arena, s->address, false), "unix:", 5) != 0)
 		server_set(s, "source", text);
 }
@@ -367,6 +375,38 @@ static void settle_offset(struct haproxy *h, const struct proxy *p, struct serve
 					  port + offset);
 }
 
+/* Does a client of the section come in for an address that need not be one of this machine? */
+static bool takes_others(const struct haproxy *h, const struct proxy *p)
+{
+	for (size_t i = 0; i < h->count; i++) {
+		const struct proxy *front = h->proxies[i];
+
+		for (size_t b = 0; haproxy_leads_to(front, p) && b < front->lists[LIST_BIND].count; b++)
+			if (old_has_word(front->lists[LIST_BIND].list[b], 2, "transparent") ||
+			    old_has_word(front->lists[LIST_BIND].list[b], 2, "accept-proxy"))
+				return true;
+	}
+	return false;
+}
+
+/* To HAProxy, a server without an address is at the one that the client came to. False: it is left out. */
+static bool settle_any(struct haproxy *h, const struct proxy *p, const struct server *s)
+{
+	const char *colon = strrchr(s->address, ':');
+
+	if (s->is_set || !is_any(h, s->address))
+		return true;
+	if (takes_others(h, p) || strchr(haproxy_address(h->arena, s->address, false), '*') != NULL) {
+		old_set(h->arena, s->line, OLD_LOST,
+			"HAProxy connects to the address that the client came to: write that of the server");
+		return false;
+	}
+	old_set(h->arena, s->line, OLD_DIFFERENT,
+		"port %s of this machine, at its loopback address: HAProxy connects to the address that the "
+		"client came to", colon != NULL ? colon + 1 : "");
+	return true;
+}
+
 void haproxy_servers(struct haproxy *h, struct proxy *p)
 {
 	const struct old_lines *lines = &p->lists[LIST_SERVER];
@@ -381,6 +421,8 @@ void haproxy_servers(struct haproxy *h, struct proxy *p)
 		if (list[count].left_out)
 			continue;
 		settle_offset(h, p, &list[count]);
+		if (!settle_any(h, p, &list[count]))
+			continue;
 		settle_agent(h, &list[count]);
 		settle_limit(h, &list[count]);
 		settle_source(h, p, &list[count]);

@@ -337,3 +337,26 @@ def test_a_pattern_that_stands_for_more_is_lost(haproxy, pattern):
 def test_a_start_that_an_answer_must_not_have_is_lost(haproxy):
     got = haproxy(checked(["tcp-check expect ! rstring ^ERR"]))
     assert check_of(got) == "tcp" and got.state("tcp-check expect")[0] == "lost"
+
+
+# ---- addresses ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("address, ours", [
+    ("0.0.0.0:81", "0.0.0.0:81"), ("*:81", "0.0.0.0:81"), (":81", "0.0.0.0:81"), ("[::]:81", "[::]:81"),
+])
+def test_a_server_at_no_address_is_this_machine(haproxy, address, ours):
+    got = haproxy(servers(f"server s {address}"))
+    assert got.sections["listen a"]["server s"] == [ours] and got.code == 0
+    state, why = got.state("server s")
+    assert state == "different" and "that the client came to" in why and "port 81" in why
+
+
+@pytest.mark.parametrize("bind, address", [
+    ("", "0.0.0.0"), ("", "*"), ("", "0.0.0.0:0"), (" transparent", "*:80"), (" accept-proxy", "0.0.0.0:80"),
+])
+def test_a_server_where_the_client_wanted_to_go_is_lost(haproxy, bind, address):
+    """The client's own address and port would be those of weir itself."""
+    got = haproxy("defaults\n" + TIMES + f"listen a\nbind :80{bind}\nserver s {address}\n"
+                  "server t 10.0.0.1:80\n")
+    assert names(got) == ["server t"] and got.state("server s")[0] == "lost"
