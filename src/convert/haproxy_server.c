@@ -202,6 +202,9 @@ static void settle_source(struct haproxy *h, struct proxy *p, struct server *s)
 		use =
 		    strcmp(slot_word(p, SLOT_SOURCE, 1), "usesrc") == 0 ? slot_word(p, SLOT_SOURCE, 2) : NULL;
 		old_set(h->arena, p->slots[SLOT_SOURCE].line, OLD_CARRIED, NULL);
+		if (old_has_word(p->slots[SLOT_SOURCE].line, 2, "interface"))
+			old_set(h->arena, p->slots[SLOT_SOURCE].line, OLD_LOST,
+				"'interface': write source=ADDRESS, with an address of that interface");
 	}
 	server_drop(s, ".usesrc");
 	if (text == NULL)

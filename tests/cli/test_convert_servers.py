@@ -360,3 +360,18 @@ def test_a_server_where_the_client_wanted_to_go_is_lost(haproxy, bind, address):
     got = haproxy("defaults\n" + TIMES + f"listen a\nbind :80{bind}\nserver s {address}\n"
                   "server t 10.0.0.1:80\n")
     assert names(got) == ["server t"] and got.state("server s")[0] == "lost"
+
+
+@pytest.mark.parametrize("source", ["*", ":0", "0.0.0.0:0"])
+def test_no_address_to_connect_from(haproxy, source):
+    for text in (f"source {source}\nserver s 10.0.0.1:80", f"server s 10.0.0.1:80 source {source}"):
+        got = haproxy(servers(text))
+        assert got.sections["listen a"]["server s"] == ["10.0.0.1:80"] and got.code == 0
+
+
+@pytest.mark.parametrize("source, ours", [("*", ""), ("10.0.0.8", " source=10.0.0.8")])
+def test_an_interface_to_connect_from_is_lost(haproxy, source, ours):
+    got = haproxy(servers(f"source {source} interface eth1\nserver s 10.0.0.1:80\nserver t 10.0.0.2:80"))
+    assert got.sections["listen a"]["server s"] == ["10.0.0.1:80" + ours]
+    state, why = got.state("source")
+    assert state == "lost" and "interface" in why
