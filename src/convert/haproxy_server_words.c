@@ -4,6 +4,7 @@
  *
  * Main thread.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "haproxy_server.h"
@@ -12,6 +13,7 @@
 enum act {
 	ACT_VALUE,
 	ACT_TIME,
+	ACT_COUNT, /* of checks */
 	ACT_FLAG,
 	ACT_DROP,
 	ACT_DROP_VALUE,
@@ -37,8 +39,8 @@ static const struct word {
 	{"inter", ACT_TIME, "check-interval", NULL},
 	{"fastinter", ACT_TIME, "check-fast", NULL},
 	{"downinter", ACT_TIME, "check-down", NULL},
-	{"rise", ACT_VALUE, "check-rise", NULL},
-	{"fall", ACT_VALUE, "check-fall", NULL},
+	{"rise", ACT_COUNT, "check-rise", NULL},
+	{"fall", ACT_COUNT, "check-fall", NULL},
 	{"port", ACT_VALUE, "check-port", NULL},
 	{"addr", ACT_VALUE, "check-addr", NULL},
 	{"agent-port", ACT_VALUE, "check-agent", NULL},
@@ -140,6 +142,18 @@ static void take_time(struct haproxy *h, struct old_line *line, struct server *s
 	haproxy_say_duration(h, line, value);
 }
 
+/* "rise 99999999": until a person enables the server again. */
+static void take_count(struct haproxy *h, struct old_line *line, struct server *s, const struct word *w,
+		       const char *value)
+{
+	const bool is_count = strspn(value, "0123456789") == strlen(value);
+	const bool is_more = is_count && strtoul(value, NULL, 10) > 100000;
+
+	if (is_more)
+		old_set(h->arena, line, OLD_DIFFERENT, "'%s' is 100000 at most", w->ours);
+	server_set(s, w->ours, is_more ? "100000" : value);
+}
+
 /* Words that the table here lacks, and that have a value. */
 static bool has_value(const char *word)
 {
@@ -203,14 +217,16 @@ static void take_words(struct haproxy *h, struct old_line *line, size_t i, struc
 			server_set(s, w->ours, strcmp(value, "localhost") == 0 ? "127.0.0.1" : value);
 		else if (w->act == ACT_TIME)
 			take_time(h, line, s, w, value);
+		else if (w->act == ACT_COUNT)
+			take_count(h, line, s, w, value);
 		else if (w->act == ACT_FLAG || w->act == ACT_FIXED)
 			server_set(s, w->ours, w->fixed);
 		else if (w->act == ACT_CLEAR)
 			server_drop(s, w->ours);
 		else if (w->act == ACT_LOST)
 			old_set(h->arena, line, OLD_LOST, "'%s': %s", text, w->fixed);
-		i += w->act == ACT_VALUE || w->act == ACT_TIME || w->act == ACT_DROP_VALUE ||
-			w->act == ACT_LOST ? 2 : 1;
+		i += w->act == ACT_VALUE || w->act == ACT_TIME || w->act == ACT_COUNT ||
+			w->act == ACT_DROP_VALUE || w->act == ACT_LOST ? 2 : 1;
 	}
 }
 

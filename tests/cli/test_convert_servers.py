@@ -375,3 +375,11 @@ def test_an_interface_to_connect_from_is_lost(haproxy, source, ours):
     assert got.sections["listen a"]["server s"] == ["10.0.0.1:80" + ours]
     state, why = got.state("source")
     assert state == "lost" and "interface" in why
+
+
+@pytest.mark.parametrize("count, ours", [("100000", "100000"), ("100001", "100000"), ("99999999", "100000")])
+def test_a_server_that_stays_down_is_kept(haproxy, count, ours):
+    got = haproxy(servers(f"server s 10.0.0.1:80 check fall 20 rise {count}\n"
+                          "server t 10.0.0.2:80 check backup"))
+    assert got.sections["listen a"]["server s"] == [f"10.0.0.1:80 check-fall=20 check-rise={ours}"]
+    assert got.code == 0 and got.state("server s")[0] == ("carried" if count == ours else "different")
