@@ -29,6 +29,8 @@ const char *serving_time(const struct serving *v, const char *name, const char *
 	return time != NULL ? time : otherwise;
 }
 
+#define DENIED_MAX 1000 /* networks; behind as many, what is allowed is not looked at */
+
 /* ---- listen ---- */
 
 static const char *bind_address(struct arena *a, const struct old_line *line)
@@ -174,7 +176,8 @@ static bool add_denied(struct serving *v, struct old_line *line, const struct wo
 	const char *network = nginx_network(v->n->arena, old_word(line, 1));
 	struct work_list rest = {.count = 0};
 
-	if (allowed->count == 0 || !nginx_network_without(v->n->arena, network, allowed, &rest)) {
+	if (allowed->count == 0 || denied->count > DENIED_MAX ||
+	    !nginx_network_without(v->n->arena, network, allowed, &rest)) {
 		if (allowed->count > 0)
 			old_set(v->n->arena, line, OLD_DIFFERENT,
 				"deny-from wins over allow-from, wherever it is written");

@@ -32,20 +32,53 @@ enum nginx_fit nginx_fits(const char *key, const char *text)
 	return found ? FITS : FITS_NOT;
 }
 
-bool nginx_map_is_of_old_versions(const struct old_line *block)
+/* ---- all lines of a map ---- */
+
+bool nginx_is_of_today(const char *key)
 {
-	bool none = false, otherwise = false;
-
-	for (size_t i = 0; i < block->inside.count; i++) {
-		const char *key = block->inside.list[i]->words[0];
-
-		if (key[0] == '~' ? nginx_fits(key, "TLSv1.3") != FITS_NOT : strcasecmp(key, "TLSv1.3") == 0)
-			return false;
-		none = none || key[0] == '\0';
-		otherwise = otherwise || strcmp(key, "default") == 0;
-	}
-	return none && otherwise;
+	if (key[0] == '~')
+		return nginx_fits(key, "TLSv1.2") == FITS || nginx_fits(key, "TLSv1.3") == FITS;
+	return strcasecmp(key, "TLSv1.2") == 0 || strcasecmp(key, "TLSv1.3") == 0;
 }
+
+static bool may_be_newest(const char *key)
+{
+	return key[0] == '~' ? nginx_fits(key, "TLSv1.3") != FITS_NOT : strcasecmp(key, "TLSv1.3") == 0;
+}
+
+static void survey_versions(struct nginx_map *m)
+{
+	bool none = false, newest = false;
+
+	for (size_t i = 0; i < m->block->inside.count; i++) {
+		const struct old_line *line = m->block->inside.list[i];
+
+		none = none || line->words[0][0] == '\0';
+		newest = newest || may_be_newest(line->words[0]);
+		if (m->today == NULL && nginx_is_of_today(line->words[0]))
+			m->today = old_word(line, 1);
+	}
+	m->old_versions = none && !newest && m->rest != NULL;
+	if (m->today == NULL)
+		m->today = m->rest != NULL ? m->rest : "";
+}
+
+void nginx_map_survey(struct nginx_map *m)
+{
+	const struct old_line *otherwise = nginx_find(&m->block->inside, NULL, "default");
+
+	m->rest = otherwise != NULL ? old_word(otherwise, 1) : NULL;
+	for (size_t i = 0; i < m->block->inside.count && m->rest != NULL; i++) {
+		const struct old_line *line = m->block->inside.list[i];
+
+		if (line->words[0][0] == '~' && strcmp(old_word(line, 1), m->rest) != 0)
+			m->last_other = line;
+	}
+	if (m->subject == BY_PROTOCOL)
+		survey_versions(m);
+}
+
+/* ---- one text ---- */
 
 const char *nginx_map_look_up(struct nginx *n, struct old_line *block, const char *text,
 			      struct old_line **at)

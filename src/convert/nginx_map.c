@@ -96,21 +96,9 @@ static void note_case(struct nginx_map *m, struct old_line *line, const char *na
 }
 
 /* Do all clients that a pattern might take get the same without it? nginx tries patterns last, in order. */
-static bool is_of_default(const struct nginx_map *m, const struct old_line *line)
+static bool is_of_default(const struct nginx_map *m)
 {
-	const struct old_line *otherwise =
-	    m->block != NULL ? nginx_find(&m->block->inside, NULL, "default") : NULL;
-	bool behind = false;
-
-	for (size_t i = 0; otherwise != NULL && i < m->block->inside.count; i++) {
-		const struct old_line *other = m->block->inside.list[i];
-
-		behind = behind || other == line;
-		if (behind && other->words[0][0] == '~' &&
-		    strcmp(old_word(other, 1), old_word(otherwise, 1)) != 0)
-			return false;
-	}
-	return otherwise != NULL;
+	return m->rest != NULL && (m->last_other == NULL || m->past_other);
 }
 
 static void take_pattern(struct nginx_map *m, struct old_line *line, const char *text)
@@ -119,7 +107,7 @@ static void take_pattern(struct nginx_map *m, struct old_line *line, const char 
 	const char *differs = NULL;
 	const char *names = pattern_names(m->n->arena, "nginx", text + any_case, &differs);
 
-	if (names == NULL && is_of_default(m, line)) {
+	if (names == NULL && is_of_default(m)) {
 		old_set(m->n->arena, line, OLD_CARRIED, NULL);
 		return;
 	}
@@ -164,25 +152,6 @@ static void take_name(struct nginx_map *m, struct old_line *line, const char *ke
 	}
 }
 
-/* Is the key for a version of TLS that clients of today have? */
-static bool is_of_today(const char *key)
-{
-	if (key[0] == '~')
-		return nginx_fits(key, "TLSv1.2") == FITS || nginx_fits(key, "TLSv1.3") == FITS;
-	return strcasecmp(key, "TLSv1.2") == 0 || strcasecmp(key, "TLSv1.3") == 0;
-}
-
-/* The value that clients of today get, "" if that is the default. */
-static const char *value_of_today(const struct nginx_map *m)
-{
-	const struct old_line *otherwise = nginx_find(&m->block->inside, NULL, "default");
-
-	for (size_t i = 0; i < m->block->inside.count; i++)
-		if (is_of_today(m->block->inside.list[i]->words[0]))
-			return old_word(m->block->inside.list[i], 1);
-	return otherwise != NULL ? old_word(otherwise, 1) : "";
-}
-
 /* Is the key a text that nginx has for no client? */
 static bool is_no_version(const char *key)
 {
@@ -197,21 +166,19 @@ static bool is_no_version(const char *key)
 
 static void take_protocol(struct nginx_map *m, struct old_line *line, const char *key)
 {
-	const struct old_line *otherwise = nginx_find(&m->block->inside, NULL, "default");
-
 	if (is_no_version(key)) {
 		old_set(m->n->arena, line, OLD_NO_EFFECT,
 			"nginx has another text for each version: TLSv1, TLSv1.1, TLSv1.2 or TLSv1.3");
 		return;
 	}
-	if (key[0] != '\0' && nginx_map_is_of_old_versions(m->block)) {
+	if (key[0] != '\0' && m->old_versions) {
 		old_set(m->n->arena, line, OLD_DIFFERENT,
 			"weir does not tell versions of TLS apart: all clients get what nginx has for "
 			"those of TLS 1.3, the default");
 		return;
 	}
-	if (key[0] != '\0' && !is_of_today(key)) {
-		if (strcmp(value_of_today(m), old_word(line, 1)) != 0)
+	if (key[0] != '\0' && !nginx_is_of_today(key)) {
+		if (strcmp(m->today, old_word(line, 1)) != 0)
 			old_set(m->n->arena, line, OLD_LOST,
 				"weir does not tell versions of TLS apart, and this is not 1.2 or 1.3");
 		else
@@ -219,9 +186,10 @@ static void take_protocol(struct nginx_map *m, struct old_line *line, const char
 		return;
 	}
 	for (size_t i = 0; i < m->count && key[0] != '\0'; i++) {
-		if (strcmp(m->entries[i].key, "tls") != 0 ||
-		    strcmp(m->entries[i].value, old_word(line, 1)) == 0)
+		if (strcmp(m->entries[i].key, "tls") != 0)
 			continue;
+		if (strcmp(m->entries[i].value, old_word(line, 1)) == 0)
+			break; /* as all others have */
 		old_set(m->n->arena, line, OLD_LOST, "weir does not tell versions of TLS apart");
 		return;
 	}
@@ -229,7 +197,7 @@ static void take_protocol(struct nginx_map *m, struct old_line *line, const char
 	if (key[0] == '~' && nginx_fits(key, "TLSv1") == FITS && nginx_fits(key, "TLSv1.1") == FITS &&
 	    nginx_fits(key, "TLSv1.2") == FITS && nginx_fits(key, "TLSv1.3") == FITS)
 		return;
-	if (key[0] != '\0' && (otherwise == NULL || strcmp(old_word(otherwise, 1), old_word(line, 1)) != 0))
+	if (key[0] != '\0' && (m->rest == NULL || strcmp(m->rest, old_word(line, 1)) != 0))
 		old_set(m->n->arena, line, OLD_DIFFERENT, "weir does not tell versions of TLS apart");
 }
 
@@ -443,8 +411,11 @@ void nginx_map_read(struct nginx *n, struct old_line *block, enum nginx_subject 
 {
 	*m = (struct nginx_map){.n = n, .block = block, .subject = subject};
 	m->hostnames = nginx_find(&block->inside, NULL, "hostnames") != NULL;
-	for (size_t i = 0; i < block->inside.count; i++)
+	nginx_map_survey(m);
+	for (size_t i = 0; i < block->inside.count; i++) {
 		take_line(m, block->inside.list[i], before, after);
+		m->past_other |= block->inside.list[i] == m->last_other;
+	}
 	settle_nameless(m);
 	nginx_map_sort(m);
 }

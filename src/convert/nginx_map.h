@@ -34,6 +34,12 @@ struct nginx_map {
 	size_t count;
 	const char *otherwise; /* of "default"; NULL = it has none */
 	struct old_line *otherwise_line;
+	/* Of all of its lines, before they are read. */
+	const char *rest; /* of "default"; NULL = it has none */
+	const struct old_line *last_other; /* the last pattern with another value; NULL = none has */
+	bool past_other;		   /* that one has been read */
+	const char *today;		   /* by version of TLS: what clients of 1.2 or 1.3 get */
+	bool old_versions; /* by version: those of 1.3 get `rest`, and those without TLS something else */
 	bool ended; /* a pattern takes all clients that no exact entry takes; it is `otherwise` */
 };
 
@@ -62,8 +68,10 @@ const char *nginx_map_look_up(struct nginx *n, struct old_line *block, const cha
 /* Does a key "~PATTERN" fit the text? It is not known for a pattern that POSIX may take for another. */
 enum nginx_fit { FITS_NOT, FITS, FIT_UNKNOWN };
 enum nginx_fit nginx_fits(const char *key, const char *text);
-/* Do clients of TLS 1.3 get the default of a map over versions, and those without TLS something else? */
-bool nginx_map_is_of_old_versions(const struct old_line *block);
+/* Is the key for a version of TLS that clients of today have? */
+bool nginx_is_of_today(const char *key);
+/* Looks at all lines of a map. */
+void nginx_map_survey(struct nginx_map *m);
 /* Adds a name, *.NAME or ~PATTERN, in any order. */
 void nginx_map_add_name(struct nginx_map *m, struct old_line *line, const char *name, const char *value);
 /* Puts the entries in the order in which weir tries them. Adding one needs another call. */

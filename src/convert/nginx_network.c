@@ -12,6 +12,7 @@
 #include "weir/base/digit.h"
 
 #define OTHERS_MAX 64 /* networks that another is without */
+#define PARTS_MAX  64 /* that are left of it */
 
 /* Clears the bits behind the first `bits` of an address. */
 static void mask(unsigned char *address, size_t bytes, unsigned bits)
@@ -87,20 +88,21 @@ static void add_network(struct arena *a, const struct network *net, struct work_
 		      whole ? arena_printf(a, "%s", text) : arena_printf(a, "%s/%u", text, net->bits));
 }
 
-/* Halves the network until each part is in one of `others`, or has nothing in common with them. */
-static void add_parts(struct arena *a, const struct network *net, const struct network *others, size_t count,
+/* Halves the network until each part is in one of `others`, or has nothing in common with them. False: there
+ * are too many parts. */
+static bool add_parts(struct arena *a, const struct network *net, const struct network *others, size_t count,
 		      struct work_list *out)
 {
 	bool shares = false;
 
 	for (size_t i = 0; i < count; i++) {
 		if (has_network(&others[i], net))
-			return;
+			return true;
 		shares = shares || has_network(net, &others[i]);
 	}
 	if (!shares) {
 		add_network(a, net, out);
-		return;
+		return out->count <= PARTS_MAX;
 	}
 	for (unsigned half = 0; half < 2; half++) {
 		struct network part = *net;
@@ -108,8 +110,10 @@ static void add_parts(struct arena *a, const struct network *net, const struct n
 		if (half == 1)
 			part.address[net->bits / 8] |= (unsigned char)(0x80 >> net->bits % 8);
 		part.bits++;
-		add_parts(a, &part, others, count, out);
+		if (!add_parts(a, &part, others, count, out))
+			return false;
 	}
+	return true;
 }
 
 bool nginx_network_without(struct arena *a, const char *text, const struct work_list *others,
@@ -124,8 +128,7 @@ bool nginx_network_without(struct arena *a, const char *text, const struct work_
 		if (!read_network(a, others->items[i], &list[i]))
 			return false;
 	}
-	add_parts(a, &net, list, others->count, out);
-	return true;
+	return add_parts(a, &net, list, others->count, out);
 }
 
 /* ---- ranges and patterns ---- */

@@ -315,7 +315,13 @@ def test_the_time_grows_with_the_lines(tmp_path, head, each, tail):
     ("stream {{ map $ssl_preread_server_name $b {{\n", "n{n}.org 10.0.0.1:1;\n",
      "} server { listen 1; proxy_pass $b; } }"),
     ("stream {{ upstream u {{\n", "# {ip}\n", "server 10.0.0.1:1; } server { listen 1; proxy_pass u; } }"),
-], ids=map(str, range(9)))
+    ("stream {{ map $ssl_preread_server_name $b {{\n", "~^a{n}(b|c)+$ 10.0.0.1:1;\n",
+     "default 10.0.0.1:1; } server { listen 1; ssl_preread on; proxy_pass $b; } }"),
+    ("stream {{ map $ssl_preread_protocol $b {{\n", "~^a{n}(b|c)+$ 10.0.0.1:1;\n",
+     "default 10.0.0.1:1; } server { listen 1; ssl_preread on; proxy_pass $b; } }"),
+    ("stream {{ server {{ listen 1; proxy_pass 10.0.0.1:1; allow 10.1.1.1; allow 192.0.2.1;\n",
+     "deny 0.0.0.0/1; deny {ip};\n", "} }"),
+], ids=map(str, range(12)))
 def test_nginx_the_time_grows_with_the_lines(tmp_path, head, each, tail):
     check_time(tmp_path, "nginx", head.format(), each, tail)
 

@@ -522,8 +522,10 @@ def test_a_deny_is_without_what_is_allowed_before_it(nginx, rules, denied, allow
     assert "different" not in [got.state(rule.strip())[0] for rule in rules.split(";")[:-1]]
 
 
-def test_a_deny_behind_many_networks_is_different(nginx):
-    rules = "".join(f"allow 10.0.{i}.0/24; " for i in range(65))
+@pytest.mark.parametrize("networks", ([f"10.0.{i}.0/24" for i in range(65)],
+                                      [f"10.{i}.{i}.{i}" for i in range(1, 9)]))
+def test_a_deny_of_which_many_parts_are_left_is_different(nginx, networks):
+    rules = "".join(f"allow {network}; " for network in networks)
     got = nginx(stream(ONE % (rules + "deny 10.0.0.0/8; deny all;")))
     assert got.state("deny 10.0.0.0/8")[0] == "different"
     assert got.value("listen port-80", "deny-from") == "10.0.0.0/8"
