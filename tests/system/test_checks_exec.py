@@ -495,6 +495,8 @@ def test_process_1_reaps_what_is_left_to_it(scripts, folder):
         control("set", "server", "l/a", "state", "maint")
         wait_until(lambda: not children(pid), lambda: children(pid))
     finally:
+        for left in children(outer.pid):    # --kill-child ends where the daemon changes its user
+            os.kill(left, signal.SIGKILL)
         outer.kill()
         outer.wait(PATIENCE)
 
