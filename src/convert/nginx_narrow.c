@@ -5,12 +5,11 @@
  * Two keys are nested or disjoint: the smaller one is what they share. Protocols of ALPN are not like that,
  * because a client offers several: maps are not narrowed by them. Main thread.
  */
-#include <arpa/inet.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "nginx_map.h"
+#include "nginx_network.h"
 #include "weir/base/check.h"
 
 /* Does `name` end with '.' and `domain`? */
@@ -39,35 +38,12 @@ bool nginx_name_covers(const char *all, const char *one)
 	return false;
 }
 
-struct network {
-	unsigned char address[sizeof(struct in6_addr)];
-	unsigned bits;
-	int family;
-};
-
-static bool read_network(struct arena *a, const char *text, struct network *out)
-{
-	const char *slash = strchr(text, '/');
-	const size_t len = slash != NULL ? (size_t)(slash - text) : strlen(text);
-
-	*out = (struct network){.family = strchr(text, ':') != NULL ? AF_INET6 : AF_INET};
-	out->bits = out->family == AF_INET ? 32 : 128;
-	if (slash != NULL)
-		out->bits = (unsigned)strtoul(slash + 1, NULL, 10);
-	return out->bits <= 128 && inet_pton(out->family, arena_strndup(a, text, len), out->address) == 1;
-}
-
 static bool network_covers(struct arena *a, const char *all, const char *one)
 {
-	struct network big, small;
+	struct nginx_net big, small;
 
-	if (!read_network(a, all, &big) || !read_network(a, one, &small) || big.family != small.family ||
-	    big.bits > small.bits)
-		return false;
-	for (unsigned bit = 0; bit < big.bits; bit++)
-		if (((big.address[bit / 8] ^ small.address[bit / 8]) & (0x80 >> bit % 8)) != 0)
-			return false;
-	return true;
+	return nginx_net_read(a, all, &big) && nginx_net_read(a, one, &small) &&
+	       nginx_net_covers(&big, &small);
 }
 
 static bool covers(const struct nginx_map *m, const char *all, const char *one)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "nginx.h"
+#include "nginx_network.h"
 #include "weir/base/digit.h"
 
 #define OTHERS_MAX 64 /* networks that another is without */
@@ -47,21 +48,14 @@ const char *nginx_network(struct arena *a, const char *text)
 
 /* ---- networks without others ---- */
 
-struct network {
-	unsigned char address[sizeof(struct in6_addr)];
-	unsigned bits;
-	int family;
-};
-
-/* False: the text is neither an address nor a network. */
-static bool read_network(struct arena *a, const char *text, struct network *out)
+bool nginx_net_read(struct arena *a, const char *text, struct nginx_net *out)
 {
 	const char *slash = strchr(text, '/');
 	const size_t len = slash != NULL ? (size_t)(slash - text) : strlen(text);
 	const size_t digits = slash != NULL ? strspn(slash + 1, "0123456789") : 0;
 	unsigned most;
 
-	*out = (struct network){.family = strchr(text, ':') != NULL ? AF_INET6 : AF_INET};
+	*out = (struct nginx_net){.family = strchr(text, ':') != NULL ? AF_INET6 : AF_INET};
 	most = out->family == AF_INET ? 32 : 128;
 	if (slash != NULL && (digits == 0 || digits > 3 || slash[1 + digits] != '\0'))
 		return false;
@@ -69,16 +63,17 @@ static bool read_network(struct arena *a, const char *text, struct network *out)
 	return out->bits <= most && inet_pton(out->family, arena_strndup(a, text, len), out->address) == 1;
 }
 
-static bool has_network(const struct network *all, const struct network *one)
+bool nginx_net_covers(const struct nginx_net *all, const struct nginx_net *one)
 {
-	struct network shorter = *one;
-
-	mask(shorter.address, sizeof(shorter.address), all->bits);
-	return all->family == one->family && all->bits <= one->bits &&
-	       memcmp(all->address, shorter.address, sizeof(all->address)) == 0;
+	if (all->family != one->family || all->bits > one->bits)
+		return false;
+	for (unsigned bit = 0; bit < all->bits; bit++)
+		if (((all->address[bit / 8] ^ one->address[bit / 8]) & (0x80 >> bit % 8)) != 0)
+			return false;
+	return true;
 }
 
-static void add_network(struct arena *a, const struct network *net, struct work_list *out)
+static void add_network(struct arena *a, const struct nginx_net *net, struct work_list *out)
 {
 	char text[INET6_ADDRSTRLEN] = "";
 	const bool whole = net->bits == (net->family == AF_INET ? 32 : 128);
@@ -90,22 +85,22 @@ static void add_network(struct arena *a, const struct network *net, struct work_
 
 /* Halves the network until each part is in one of `others`, or has nothing in common with them. False: there
  * are too many parts. */
-static bool add_parts(struct arena *a, const struct network *net, const struct network *others, size_t count,
-		      struct work_list *out)
+static bool add_parts(struct arena *a, const struct nginx_net *net, const struct nginx_net *others,
+		      size_t count, struct work_list *out)
 {
 	bool shares = false;
 
 	for (size_t i = 0; i < count; i++) {
-		if (has_network(&others[i], net))
+		if (nginx_net_covers(&others[i], net))
 			return true;
-		shares = shares || has_network(net, &others[i]);
+		shares = shares || nginx_net_covers(net, &others[i]);
 	}
 	if (!shares) {
 		add_network(a, net, out);
 		return out->count <= PARTS_MAX;
 	}
 	for (unsigned half = 0; half < 2; half++) {
-		struct network part = *net;
+		struct nginx_net part = *net;
 
 		if (half == 1)
 			part.address[net->bits / 8] |= (unsigned char)(0x80 >> net->bits % 8);
@@ -119,13 +114,13 @@ static bool add_parts(struct arena *a, const struct network *net, const struct n
 bool nginx_network_without(struct arena *a, const char *text, const struct work_list *others,
 			   struct work_list *out)
 {
-	struct network net, *list = NULL;
+	struct nginx_net net, *list = NULL;
 
-	if (others->count > OTHERS_MAX || !read_network(a, text, &net))
+	if (others->count > OTHERS_MAX || !nginx_net_read(a, text, &net))
 		return false;
 	for (size_t i = 0; i < others->count; i++) {
 		list = arena_grow(a, list, i, sizeof(*list));
-		if (!read_network(a, others->items[i], &list[i]))
+		if (!nginx_net_read(a, others->items[i], &list[i]))
 			return false;
 	}
 	return add_parts(a, &net, list, others->count, out);
