@@ -226,11 +226,11 @@ class Daemon:
             return not any(link.startswith("/etc/") or link.endswith(".new") for link in have) and \
                 stays(lambda: self._lasting() == have, 0.02 * SCALE)
         wait_until(settled, "descriptors settle")
-        # A socket that closes in between is one that passes.
-        passing = process.passing_sockets(self.pid)
-        return {"fds": self._lasting(), "listening": process.listening(self.pid),
+        # From one look: a socket that opens or closes after it is not among them, or passes.
+        fds, listening = self._lasting(), process.listening(self.pid)
+        return {"fds": fds, "listening": listening,
                 "endpoints": endpoints,
-                "passing": passing, "timers": info.get("timers"),
+                "passing": process.sockets(fds) - listening, "timers": info.get("timers"),
                 "pending_ops": info.get("pending_ops")}
 
     def _lasting(self):

@@ -26,9 +26,14 @@ def descriptors(pid):
     return links
 
 
+def sockets(links):
+    """Those of these descriptors that are sockets."""
+    return {link for link in links if link.startswith("socket:")}
+
+
 def passing_sockets(pid):
     """Sockets that may close by themselves: admin connections, health checks, queries to name servers."""
-    return {link for link in descriptors(pid) if link.startswith("socket:")} - listening(pid)
+    return sockets(descriptors(pid)) - listening(pid)
 
 
 def wait_for_admin(pid):
