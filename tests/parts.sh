@@ -5,7 +5,7 @@
 # Sourced by tests/run.sh after tests/lib.sh. POSIX sh. The caller sets `root` (the checkout) and `logs`.
 
 total_passed=0 total_failed=0 total_skipped=0
-broken=
+broken= flaky=
 beside_start=
 
 # seconds since START (as printed by `date +%s%N`), with one decimal
@@ -64,16 +64,19 @@ report() {
     total_failed=$((total_failed + failed))
     total_skipped=$((total_skipped + skipped))
     word=ok
+    ! grep -aq '^FLAKY ' "$log" || word=flaky
     [ "$failed" = 0 ] || word=FAILED
     printf '%-7s %-44s %7s s %4s cpu' "$word" "$1" "$seconds" "$cpu"
     [ $((passed + failed + skipped)) = 0 ] || printf '  %s passed, %s failed' "$passed" "$failed"
     [ "$skipped" = 0 ] || printf ', %s skipped' "$skipped"
     printf '\n'
     [ "$skipped" = 0 ] || grep -E -m 5 '^(SKIPPED|skipped:) ' "$log" | cut -c 1-150 | sed 's/^/        | /'
-    [ "$failed" != 0 ] || return 0
-    broken="$broken
+    found="
   $1: ${log#"$root"/}
-$(causes "$log" | sed 's/^/    | /')"
+$({ grep -a '^FLAKY ' "$log"; causes "$log"; } | sed 's/^/    | /')"
+    [ "$word" != flaky ] || flaky="$flaky$found"
+    [ "$failed" != 0 ] || return 0
+    broken="$broken$found"
     tail -n 40 "$log" | sed 's/^/        | /'
     return 1
 }
@@ -129,6 +132,10 @@ collect() {
 # finish: prints the summary and exits
 finish() {
     echo
+    if [ -n "$flaky" ]; then
+        echo "Flaky tests, which passed when they were run again, each of them a defect to be found:$flaky"
+        echo
+    fi
     if [ -n "$broken" ]; then
         echo "Failed parts, and their full output:$broken"
     else

@@ -92,6 +92,7 @@ fi
 # ---- parts -----------------------------------------------------------------------------------
 
 . "$root/tests/parts.sh"
+. "$root/tests/flaky.sh"
 
 # Counts the command as one test.
 as_one_test() {
@@ -160,7 +161,9 @@ meson_tests() {
         --print-errorlogs "$@"
     code=$?
     [ -f "$where/meson-logs/$name.json" ] || return 1
-    count_meson "$where/meson-logs/$name.json"
+    fine=
+    [ $code = 0 ] || ! again_meson "$where" "$name" || fine=1 code=0
+    count_meson "$where/meson-logs/$name.json" $fine
     return $code
 }
 
@@ -256,7 +259,9 @@ pytests() {
     code=$?
     cat "$logs/$name.pytest"
     [ $code != 5 ] || code=0
-    count_pytest "$logs/$name.pytest"
+    fine=
+    [ $code != 1 ] || ! again_pytest "$name" || fine=1 code=0
+    count_pytest "$logs/$name.pytest" $fine
     return $code
 }
 
