@@ -146,7 +146,8 @@ PY
 }
 
 # count_meson JSON [fine] prints "N passed, N failed, N skipped" for a log of `meson test`: a cmocka program
-# counts as its cases, any other program as one. With `fine`, what failed passed later.
+# counts as its cases, any other program as one. Before that, why cases failed, as `meson test` shows only the
+# end of an output. With `fine`, what failed passed later.
 count_meson() {
     "$PYTHON" - "$@" <<'PY'
 import json, re, sys
@@ -159,13 +160,17 @@ for line in open(sys.argv[1], errors="replace"):
     good, bad, left = names("OK"), names("FAILED"), names("SKIPPED")
     if test["result"] == "SKIP":
         skipped += 1
-    elif fine or test["result"] in ("OK", "EXPECTEDFAIL"):
-        passed += len(good | bad) or not left
-        skipped += len(left)
+        continue
+    skipped += len(left)
+    if test["result"] in ("OK", "EXPECTEDFAIL"):
+        passed += len(good) or not left
+        continue
+    print(*re.findall(r"(?m)^\[ +(?:ERROR|LINE) +\] .*\n", text), sep="", end="")
+    if fine:
+        passed += len(good | bad) or 1
     else:
         passed += len(good - bad)
         failed += len(bad) or 1
-        skipped += len(left)
 print("%d passed, %d failed, %d skipped" % (passed, failed, skipped))
 PY
 }
