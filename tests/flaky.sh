@@ -6,7 +6,7 @@
 # it shows a defect of the test or of weir that takes a busy machine. No more tries after the report of a
 # sanitizer, nor if more than three tests of a part failed.
 #
-# Sourced by tests/run.sh after tests/lib.sh. POSIX sh. The caller sets `logs` and defines `still`.
+# Sourced by scripts of tests/ after tests/lib.sh. POSIX sh. For again_meson, the caller defines `still`.
 
 flaky_tries=3
 flaky_most=3
@@ -29,20 +29,19 @@ failed_of_pytest() {
     sed -nE 's/^(FAILED|ERROR) ([^ ]+\.py::.*)$/\2/p' "$1" | sed 's/ - .*//' | awk '!seen[$0]++'
 }
 
-# again_pytest NAME: did every test that failed in the log of this part pass now?
+# again_pytest LOG TESTS COMMAND...: does COMMAND, which is given their names, pass with all the tests that
+# failed in this log? TESTS is a file to write them to.
 again_pytest() {
-    tests=$logs/$1.failed
-    failed_of_pytest "$logs/$1.pytest" >"$tests"
-    may_try_again "$logs/$1.pytest" "$tests" || return 1
-    again=$1
-    set --
+    failed_of_pytest "$1" >"$2"
+    may_try_again "$1" "$2" || return 1
+    tests=$2
+    shift 2
     while IFS= read -r test; do
         set -- "$@" "$test"
     done <"$tests"
     try=0
     while [ $try -lt $flaky_tries ]; do
-        still timeout --foreground --kill-after=10 1000 "$PYTHON" -m pytest -p no:cacheprovider -q -ra \
-            -W ignore::pytest.PytestConfigWarning --basetemp="$TMPDIR/$again" "$@" || return 1
+        "$@" || return 1
         try=$((try + 1))
     done
     tell_flaky "$tests"
@@ -59,9 +58,9 @@ for line in open(sys.argv[1], errors="replace"):
 PY
 }
 
-# again_meson FOLDER NAME is the same for the tests of `meson test` with that logbase.
+# again_meson FOLDER NAME TESTS: do the tests that failed in the log of this name pass now?
 again_meson() {
-    tests=$logs/$2.failed
+    tests=$3
     failed_of_meson "$1/meson-logs/$2.json" >"$tests"
     may_try_again "$1/meson-logs/$2.txt" "$tests" || return 1
     # shellcheck disable=SC2046  # their names are words

@@ -162,7 +162,7 @@ meson_tests() {
     code=$?
     [ -f "$where/meson-logs/$name.json" ] || return 1
     fine=
-    [ $code = 0 ] || ! again_meson "$where" "$name" || fine=1 code=0
+    [ $code = 0 ] || ! again_meson "$where" "$name" "$logs/$name.failed" || fine=1 code=0
     count_meson "$where/meson-logs/$name.json" $fine
     return $code
 }
@@ -249,18 +249,24 @@ jobs=$((4 * $(nproc)))
 [ "$jobs" -le 8 ] || jobs=8
 all_jobs=$jobs
 
+# pytest_of NAME PATH... [OPTION...]
+pytest_of() {
+    base=$TMPDIR/$1
+    shift
+    still timeout --foreground --kill-after=10 3000 "$PYTHON" -m pytest -p no:cacheprovider -q -ra \
+        -W ignore::pytest.PytestConfigWarning --basetemp="$base" "$@"
+}
+
 # pytests NAME PATH... [OPTION...]: exit code 5 means "no tests collected"
 pytests() {
     name=$1
-    shift
-    still timeout --foreground --kill-after=10 3000 "$PYTHON" -m pytest -p no:cacheprovider -q -ra \
-        -n "$jobs" --dist loadfile -W ignore::pytest.PytestConfigWarning \
-        --basetemp="$TMPDIR/$name" "$@" >"$logs/$name.pytest" 2>&1
+    pytest_of "$@" -n "$jobs" --dist loadfile >"$logs/$name.pytest" 2>&1
     code=$?
     cat "$logs/$name.pytest"
     [ $code != 5 ] || code=0
     fine=
-    [ $code != 1 ] || ! again_pytest "$name" || fine=1 code=0
+    [ $code != 1 ] || ! again_pytest "$logs/$name.pytest" "$logs/$name.failed" pytest_of "$name" ||
+        fine=1 code=0
     count_pytest "$logs/$name.pytest" $fine
     return $code
 }

@@ -9,20 +9,20 @@ import pytest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 RUN = r"""
-root=$1 logs=$2 TMPDIR=$2
+root=$1
 . "$root/tests/lib.sh"
 . "$root/tests/flaky.sh"
 still() { "$@"; }
-cd "$logs" || exit 1
+cd "$2" || exit 1
 """
 PYTEST = RUN + r"""
 "$PYTHON" -m pytest -p no:cacheprovider -q -ra . >part.pytest 2>&1
-again_pytest part && fine=1
+again_pytest part.pytest part.failed "$PYTHON" -m pytest -p no:cacheprovider -q && fine=1
 count_pytest part.pytest $fine
 """
 MESON = RUN + r"""
 meson test -C build --logbase part --print-errorlogs
-again_meson build part && fine=1
+again_meson build part part.failed && fine=1
 count_meson build/meson-logs/part.json $fine
 """
 # Passes from its second run on.
