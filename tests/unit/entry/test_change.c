@@ -282,10 +282,11 @@ static void set_variant(struct config_frontend *config, unsigned i)
 static void change_to(unsigned i)
 {
 	struct config_frontend config;
-	const struct entry_wish wish = wish_of(&config);
+	struct entry_wish wish;
 	struct entry_change c;
 
 	set_variant(&config, i);
+	wish = wish_of(&config);
 	assert_int_equal(entries_prepare_change(entries, fe, &wish, &c), 0);
 	entries_commit_change(entries, &c);
 	assert_true(fe->config->timeouts.client_ns == config.timeouts.client_ns);
