@@ -6,8 +6,11 @@
  */
 #include "admin_places.h"
 
+#include <sys/socket.h>
+
 #include "weir/base/check.h"
 #include "weir/base/clock.h"
+#include "weir/sys/sys.h"
 
 /* Selects clients. */
 struct group {
@@ -67,18 +70,38 @@ static bool is_being_answered(const struct client *c)
 	       (double)(clock_mono_ns() - c->line_ns) < ADMIN_ASKING_S * (double)NS_PER_SEC;
 }
 
+/* Has it sent what has not been read yet? Several are let in before what they ask is read. */
+static bool is_unread(const struct client *c)
+{
+	char byte;
+
+	return c->state == CLIENT_READING && c->request.len == 0 &&
+	       sys_recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 1;
+}
+
+/* Does it wait for us, and has not waited for long? */
+static bool is_due(const struct client *c)
+{
+	return is_being_answered(c) || is_unread(c);
+}
+
 bool admin_places_may_end(const struct admin *a)
 {
-	for (size_t i = 0; i < ADMIN_CLIENTS_MAX; i++)
-		if (is_served(&a->clients[i]) && !is_being_answered(&a->clients[i]))
+	const bool others = count(a, (struct group){is_other, NULL}) > 0;
+
+	for (size_t i = 0; i < ADMIN_CLIENTS_MAX; i++) {
+		const struct client *c = &a->clients[i];
+
+		if (is_served(c) && !(others && c->peer.trusted) && !is_due(c))
 			return true;
+	}
 	return false;
 }
 
 /* Lower ranks leave first. */
 static int rank(const struct client *c)
 {
-	if (is_being_answered(c))
+	if (is_due(c))
 		return 4;
 	if (c->state == CLIENT_RELOADING && c->asker != NULL && c->wish.hold)
 		return 3; /* if it leaves, a reload is undone */

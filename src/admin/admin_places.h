@@ -10,7 +10,8 @@
  *   or a trusted connection, but only if there is no untrusted one, and only to a trusted newcomer.
  * Its connection without progress for the longest time leaves, but an idle prompt only if none is stuck in a
  * request or an answer, and one that waits for a worker only ADMIN_ASKING_S after its line has come: on a
- * busy machine the workers may be late, which is not its fault.
+ * busy machine the workers may be late, which is not its fault. Nor does one whose first bytes have come, but
+ * have not been read yet.
  *
  * Only chooses: admin.c closes. Main thread.
  */

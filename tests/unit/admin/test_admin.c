@@ -20,6 +20,7 @@
 #include <cmocka.h>
 
 #include "weir/account/tally.h"
+#include "weir/base/check.h"
 #include "admin/admin_client.h"
 #include "engine/session.h"
 #include "engine/worker.h"
@@ -887,6 +888,40 @@ static void who_waits_for_a_late_worker_keeps_his_place(void **state)
 	assert_int_equal(totals.evicted, 0);
 }
 
+/* They are let in one after the other, and read after that. */
+static void newcomers_let_in_together_do_not_take_the_place_of_one_another(void **state)
+{
+	int fds[ADMIN_CLIENTS_MAX], more[20];
+	char out[65536];
+
+	(void)state;
+	for (int i = 0; i < ADMIN_CLIENTS_MAX; i++) {
+		fds[i] = connect_client();
+		say(fds[i], "show stat\n");
+		turn();
+	}
+	for (size_t i = 0; i < ARRAY_LEN(more); i++) {
+		more[i] = connect_client();
+		say(more[i], "help\n");
+	}
+	be_busy();
+	for (int i = 0; i < 10 && asked != NULL; i++) {
+		worker_shows(1, 0, true);
+		news();
+	}
+	turn();
+	assert_int_equal(totals.evicted, 0);
+	while (asked != NULL) {
+		worker_shows(1, 0, true);
+		news();
+	}
+	for (int i = 0; i < ADMIN_CLIENTS_MAX; i++)
+		assert_true(hear(fds[i], out, sizeof(out)) > 100);
+	for (size_t i = 0; i < ARRAY_LEN(more); i++)
+		assert_true(hear(more[i], out, sizeof(out)) > 100);
+	assert_int_equal(totals.evicted, 0);
+}
+
 /* It takes a byte now and then, which is not enough; the list has no end. */
 static void an_answer_has_a_time_that_bytes_do_not_stretch(void **state)
 {
@@ -1037,6 +1072,7 @@ int main(void)
 		ADMIN_TEST(seventeenth_client_soon_takes_the_place_of_the_idlest),
 		ADMIN_TEST(what_came_meanwhile_is_answered_before_a_place_is_taken),
 		ADMIN_TEST(who_waits_for_a_late_worker_keeps_his_place),
+		ADMIN_TEST(newcomers_let_in_together_do_not_take_the_place_of_one_another),
 		ADMIN_TEST(an_answer_has_a_time_that_bytes_do_not_stretch),
 		ADMIN_TEST(a_line_at_a_prompt_has_a_time_that_bytes_do_not_stretch),
 		ADMIN_TEST(slow_reader_gets_all_of_a_long_answer),

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -24,8 +26,10 @@ static int setup(void **state)
 {
 	(void)state;
 	memset(&admin, 0, sizeof(admin));
-	for (size_t i = 0; i < ADMIN_CLIENTS_MAX; i++)
+	for (size_t i = 0; i < ADMIN_CLIENTS_MAX; i++) {
 		admin.clients[i].admin = &admin;
+		admin.clients[i].fd = -1;
+	}
 	return 0;
 }
 
@@ -186,6 +190,51 @@ static void who_has_just_asked_a_worker_leaves_last(void **state)
 	assert_place(&bob, 3);
 }
 
+static void who_has_sent_what_was_not_read_yet_leaves_last(void **state)
+{
+	int pair[2];
+	char byte;
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+	seat(0, 12, &ann);
+	for (size_t i = 0; i < 12; i++) {
+		admin.clients[i].request.len = 0;
+		admin.clients[i].fd = pair[0];
+	}
+	admin.clients[5].fd = -1;
+	assert_place(&bob, 0);
+	assert_int_equal(send(pair[1], "h", 1, 0), 1);
+	assert_place(&bob, 5);
+	assert_true(admin_places_may_end(&admin));
+	admin.clients[5].fd = pair[0];
+	assert_false(admin_places_may_end(&admin));
+	admin.clients[7].request.len = 1; /* its first bytes were read */
+	assert_place(&bob, 7);
+	assert_true(admin_places_may_end(&admin));
+	assert_int_equal(recv(pair[0], &byte, 1, 0), 1);
+	assert_place(&bob, 0);
+	close(pair[0]);
+	close(pair[1]);
+}
+
+/* Only others lose theirs to others, as long as there are any. */
+static void a_trusted_prompt_ends_nobodys_time(void **state)
+{
+	(void)state;
+	seat(0, 12, &ann);
+	for (size_t i = 0; i < 12; i++) {
+		admin.clients[i].state = CLIENT_ASKING;
+		admin.clients[i].line_ns = clock_mono_ns();
+	}
+	seat(12, 1, &root);
+	assert_false(admin_places_may_end(&admin));
+	seat(3, 1, &ann);
+	assert_true(admin_places_may_end(&admin));
+	memset(admin.clients, 0, 12 * sizeof(admin.clients[0]));
+	assert_true(admin_places_may_end(&admin));
+}
+
 static void prompts_have_limits_of_their_own(void **state)
 {
 	struct client *victim = NULL;
@@ -234,6 +283,8 @@ int main(void)
 		PLACES_TEST(who_holds_a_trial_leaves_last_and_nobody_else_on_his_account),
 		PLACES_TEST(whoever_is_refused_takes_no_place_that_root_would_miss),
 		PLACES_TEST(who_has_just_asked_a_worker_leaves_last),
+		PLACES_TEST(who_has_sent_what_was_not_read_yet_leaves_last),
+		PLACES_TEST(a_trusted_prompt_ends_nobodys_time),
 		PLACES_TEST(prompts_have_limits_of_their_own),
 		PLACES_TEST(progress_begins_the_idle_time_again),
 	};
