@@ -172,6 +172,24 @@ static void account_for_backend(struct haproxy *h, struct proxy *p)
 	}
 }
 
+/* Which of the section's clients send a PROXY header? */
+static enum proxied proxied(struct haproxy *h, struct proxy *p)
+{
+	size_t count, with = 0, all = 0;
+	const struct rule *rules = rules_of(h, p, &count);
+
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(old_word(rules[i].line, 2), "expect-proxy") == 0)
+			return rules[i].line->count > 4 ? PROXIED_SOME : PROXIED_ALL;
+	for (size_t i = 0; i < p->out->count; i++) {
+		if (strncmp(p->out->lines[i].key, "bind", 4) != 0)
+			continue;
+		all++;
+		with += strstr(p->out->lines[i].value, " accept-proxy") != NULL;
+	}
+	return with == 0 ? PROXIED_NONE : with == all ? PROXIED_ALL : PROXIED_SOME;
+}
+
 void haproxy_rules(struct haproxy *h, struct proxy *p)
 {
 	struct rules r = {.h = h, .front = p, .out = p->out};
@@ -182,6 +200,7 @@ void haproxy_rules(struct haproxy *h, struct proxy *p)
 		account_for_backend(h, p);
 		return;
 	}
+	r.proxied = proxied(h, p);
 	convert(&r, p);
 	r.counted = NULL;
 	back = judging_for(h, p);

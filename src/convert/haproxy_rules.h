@@ -8,6 +8,7 @@
 #include "haproxy.h"
 
 #define RULE_KINDS 3 /* connection, session, content: each is judged for itself, to its first verdict */
+#define RULES_OF_CONNECTIONS 0
 
 /* A tcp-request rule, and the section whose acls it names. */
 struct rule {
@@ -28,6 +29,9 @@ struct accepted {
 	const char *why;
 };
 
+/* Which clients send a PROXY header? */
+enum proxied { PROXIED_NONE, PROXIED_SOME, PROXIED_ALL };
+
 /* Rules while they are converted, into the lines of one section. */
 struct rules {
 	struct haproxy *h;
@@ -40,6 +44,8 @@ struct rules {
 	const char *exempt;  /* of the limits so far; NULL = there is no limit */
 	struct old_line *counted; /* a track-sc line with a condition */
 	const char *expects; /* "accept-proxy" of the binds; NULL = none */
+	enum proxied proxied;
+	const char *trusted; /* so far, of rules about who sends it; NULL = none */
 	size_t at;	     /* the number of the rule among those of `p` */
 	struct index firsts; /* for each table and counter: the rules of `p` that count for it first */
 };

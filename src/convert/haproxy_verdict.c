@@ -141,11 +141,59 @@ static void accepted_are(struct accepted *acc, enum old_fate fate, const char *w
 
 /* ---- what refuses ---- */
 
+/* Does HAProxy judge by who sends a PROXY header, and weir by the address in it? */
+static bool is_of_sender(const struct rules *r, const struct old_line *line)
+{
+	return r->proxied != PROXIED_NONE && rules_kind(line) == RULES_OF_CONNECTIONS;
+}
+
+/* Reports a line that refuses by that. True: it is lost. */
+static bool lose_sender(struct rules *r, struct old_line *line)
+{
+	if (!is_of_sender(r, line))
+		return false;
+	if (r->proxied == PROXIED_ALL)
+		old_set(r->h->arena, line, OLD_LOST,
+			"HAProxy judges who sends the PROXY header here, and weir the address in it: write "
+			"trusted = NETWORKS, of those who may send one");
+	else
+		old_set(r->h->arena, line, OLD_DIFFERENT,
+			"of clients with a PROXY header, weir judges the address in it, and HAProxy that of "
+			"its sender");
+	return r->proxied == PROXIED_ALL;
+}
+
+/* Takes a rule about who may connect to send a PROXY header: that is `trusted`. */
+static void trust(struct rules *r, struct accepted *acc, struct old_line *line, const struct alternative *alt)
+{
+	const char *list = join_lists(r->h->arena, acc->networks, alt->not_src);
+
+	if (r->proxied != PROXIED_ALL) {
+		old_set(r->h->arena, line, OLD_LOST,
+			"of clients with a PROXY header, HAProxy judges the address of its sender here, and "
+			"weir the one in it: give these clients a frontend of their own");
+	} else if (r->trusted != NULL && strcmp(r->trusted, list) != 0) {
+		old_set(r->h->arena, line, OLD_LOST,
+			"a second list that senders of PROXY headers must be in: write one with what is in "
+			"both");
+	} else {
+		if (r->trusted == NULL)
+			rules_add_networks(r, line, "trusted", list, alt->file || acc->file);
+		old_set(r->h->arena, line, OLD_CARRIED, NULL);
+		r->trusted = list;
+		accepted_are(acc, OLD_CARRIED, NULL);
+	}
+}
+
 static void allow(struct rules *r, struct accepted *acc, struct old_line *line,
 		  const struct alternative *alt)
 {
 	const char *list = acc->len > 0 ? acc->networks : alt->not_src;
 
+	if (is_of_sender(r, line)) {
+		trust(r, acc, line, alt);
+		return;
+	}
 	/* Another rule of these networks, such as one for connections and one for contents. */
 	if (r->allowed != NULL && strcmp(r->allowed, list) == 0 &&
 	    (acc->len == 0 || alt->not_src[0] == '\0')) {
@@ -166,6 +214,8 @@ static void allow(struct rules *r, struct accepted *acc, struct old_line *line,
 
 static void deny(struct rules *r, struct accepted *acc, struct old_line *line, const struct alternative *alt)
 {
+	if (lose_sender(r, line))
+		return;
 	rules_add_networks(r, line, "deny-from", alt->src, alt->file);
 	if (acc->len == 0)
 		return;
@@ -206,6 +256,8 @@ static void limit(struct rules *r, struct accepted *acc, struct old_line *line, 
 			number);
 		return;
 	}
+	if (lose_sender(r, line))
+		return;
 	if (ini_find(r->out, key) != NULL) {
 		old_set(r->h->arena, line, OLD_LOST, "a frontend has one %s: write the stricter", key);
 		return;

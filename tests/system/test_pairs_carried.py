@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: MIT
+"""Danger: a line that the report calls carried does something else than in HAProxy: it refuses all clients of
+a load balancer, ends sessions that HAProxy keeps, or asks servers something that they do not answer."""
+
+from test_pairs_balance import TIMES
+
+HEADER = b"PROXY TCP4 203.0.113.9 198.51.100.1 1000 443\r\n"
+
+
+def test_who_may_send_a_header_is_judged_by_its_own_address(pair):
+    p = pair("haproxy", TIMES + """
+frontend behind
+    bind <f> accept-proxy
+    acl balancer src 127.0.2.0/24
+    tcp-request connection reject if !balancer
+    default_backend pool
+backend pool
+    server a <a>
+""", servers="a")
+
+    def scenario(side):
+        return {host: side.label(source=host, data=HEADER) for host in ("127.0.2.1", "127.0.3.1")}
+    assert p.same(scenario) == {"127.0.2.1": "a", "127.0.3.1": "reset"}
