@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "weir/base/check.h"
-#include "weir/config/haproxy_time.h"
 #include "weir/config/options.h"
 
 #define BIT(kind) (1u << (kind))
@@ -160,58 +159,6 @@ static void account_for_others(struct haproxy *h, struct proxy *p)
 
 /* ---- a section's options ---- */
 
-/* Is it a duration that 31 bits of milliseconds do not hold? */
-static bool is_too_long(const char *text)
-{
-	const char *stray;
-	int64_t ms;
-
-	return haproxy_time(text, &ms, &stray) == HAPROXY_TIME_OVER;
-}
-
-static void add_time(struct haproxy *h, struct proxy *p, enum slot slot, const char *key, const char *name)
-{
-	const char *value = slot_on(p, slot) ? haproxy_duration(h->arena, slot_word(p, slot, 0)) : NULL;
-
-	if (value != NULL) {
-		slot_add(h, p, slot, key, value);
-		haproxy_say_duration(h, p->slots[slot].line, value);
-	} else if (slot_on(p, slot) && is_too_long(slot_word(p, slot, 0))) {
-		slot_add(h, p, slot, key, "24d");
-		old_set(h->arena, p->slots[slot].line, OLD_DIFFERENT,
-			"24 days: HAProxy refuses more, or counts from zero again");
-	} else if (p->slots[slot].line != NULL) {
-		old_set(h->arena, p->slots[slot].line, OLD_LOST, "'%s' is not a duration",
-			slot_word(p, slot, 0));
-	} else if (name != NULL) {
-		ini_add(h->ini, p->out, NULL, key, "0");
-		work_note(h->work, "'%s' has no '%s', so HAProxy never ends an idle or slow one: %s = 0",
-			  p->name, name, key);
-	}
-}
-
-static void add_timeouts(struct haproxy *h, struct proxy *p)
-{
-	const bool tunnel = slot_on(p, SLOT_TUNNEL);
-
-	if (IS_BACK(p))
-		add_time(h, p, SLOT_CONNECT, "timeout-connect", "timeout connect");
-	if (IS_FRONT(p))
-		add_time(h, p, tunnel ? SLOT_TUNNEL : SLOT_CLIENT, "timeout-client", "timeout client");
-	if (IS_BACK(p))
-		add_time(h, p, tunnel ? SLOT_TUNNEL : SLOT_SERVER, "timeout-server", "timeout server");
-	if (tunnel)
-		for (enum slot s = SLOT_CLIENT; s <= SLOT_SERVER; s++)
-			if (p->slots[s].line != NULL && p->slots[s].line->fate == OLD_OPEN)
-				old_set(
-				    h->arena, p->slots[s].line, OLD_DIFFERENT,
-				    "timeout tunnel holds from the start, not only after the first bytes");
-	if (IS_BACK(p) && slot_on(p, SLOT_QUEUE))
-		add_time(h, p, SLOT_QUEUE, "timeout-queue", NULL);
-	if (IS_FRONT(p))
-		haproxy_fin(h, p);
-}
-
 static void add_balance(struct haproxy *h, struct proxy *p)
 {
 	const char *name = slot_word(p, SLOT_BALANCE, 0), *hash = slot_word(p, SLOT_HASH_TYPE, 0);
@@ -295,7 +242,7 @@ static void convert_section(struct haproxy *h, struct proxy *p)
 		haproxy_rules(h, p);
 	if (IS_BACK(p))
 		convert_back(h, p);
-	add_timeouts(h, p);
+	haproxy_times(h, p);
 	haproxy_keepalive(h, p);
 	if (slot_on(p, SLOT_TCPLOG)) {
 		h->tcplog = true;

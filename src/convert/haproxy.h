@@ -5,6 +5,8 @@
 #ifndef WEIR_SRC_CONVERT_HAPROXY_H
 #define WEIR_SRC_CONVERT_HAPROXY_H
 
+#include <limits.h>
+
 #include "index.h"
 #include "work.h"
 
@@ -204,8 +206,26 @@ void haproxy_sticking(struct haproxy *h, struct proxy *p);
 const char *haproxy_target(const struct proxy *p, size_t i);
 /* Adds what makes the kernel send keepalive probes. */
 void haproxy_keepalive(struct haproxy *h, struct proxy *p);
+/* Adds the timeouts of a section. */
+void haproxy_times(struct haproxy *h, struct proxy *p);
 /* Adds timeout-half-closed to a frontend. */
 void haproxy_fin(struct haproxy *h, struct proxy *p);
+#define HAPROXY_FOREVER LLONG_MAX
+
+/* A time, and the section that says it. */
+struct haproxy_limit {
+	struct proxy *p;
+	enum slot slot;
+};
+/* In milliseconds; HAPROXY_FOREVER if there is no limit. */
+long long haproxy_time_of(struct haproxy *h, const struct proxy *p, enum slot slot);
+/* How long the client's side of a frontend may be idle. */
+struct haproxy_limit haproxy_client_idle(struct haproxy *h, struct proxy *front);
+/* Calls a function for the converted sections whose servers a frontend's clients may get to, once or more
+ * often. */
+void haproxy_each_back(struct haproxy *h, struct proxy *front, void (*take)(void *data, struct proxy *back),
+		       void *data);
+
 /* Sorts the servers of `balance first`. */
 void haproxy_order(struct haproxy *h, struct proxy *p);
 /* Once all lines are converted. */

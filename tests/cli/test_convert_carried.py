@@ -56,3 +56,29 @@ def test_a_rule_for_clients_with_and_without_a_header_says_whom_weir_judges(hapr
     assert got.state(CONNECTION)[0] == "different"
     got = haproxy(mixed + CONNECTION + "reject if !{ src 10.0.0.0/8 }\n")
     assert got.state(CONNECTION)[0] == "lost" and got.value("listen a", "allow-from") is None
+
+
+# ---- timeout tunnel ---------------------------------------------------------------------------------------
+
+
+def test_a_tunnel_of_a_backend_is_of_both_sides(haproxy):
+    got = haproxy(FRONT % ("", "timeout tunnel 2h"))
+    assert got.value("frontend f", "timeout-client") == got.value("backend b", "timeout-server") == "2h"
+    assert got.state("timeout tunnel")[0] == "carried"
+
+
+def test_a_tunnel_of_a_frontend_has_no_effect(haproxy):
+    got = haproxy(FRONT % ("timeout tunnel 2h", ""))
+    assert got.value("frontend f", "timeout-client") is None  # 10m, as weir's default
+    assert got.state("timeout tunnel")[0] == "no-effect" and got.state("timeout client")[0] == "carried"
+
+
+def test_of_several_tunnels_a_frontend_has_the_longest(haproxy):
+    got = haproxy(FRONT % ("use_backend c if { src 10.0.0.0/8 }",
+                           "timeout tunnel 2h\nbackend c\nserver s 10.0.0.2:80\ntimeout tunnel 3h"))
+    assert got.value("frontend f", "timeout-client") == "3h"
+    assert got.state("timeout tunnel 3h")[0] == "different"
+    got = haproxy(FRONT % ("use_backend c if { src 10.0.0.0/8 }",
+                           "timeout tunnel 2h\nbackend c\nserver s 10.0.0.2:80"))
+    assert got.value("frontend f", "timeout-client") == "2h"
+    assert got.state("timeout tunnel 2h")[0] == "different"

@@ -21,3 +21,27 @@ backend pool
     def scenario(side):
         return {host: side.label(source=host, data=HEADER) for host in ("127.0.2.1", "127.0.3.1")}
     assert p.same(scenario) == {"127.0.2.1": "a", "127.0.3.1": "reset"}
+
+
+def test_a_tunnel_of_a_backend_keeps_a_client_that_is_idle(pair):
+    p = pair("haproxy", TIMES.replace("10s", "300ms") + """
+frontend front
+    bind <f>
+    default_backend tunnel
+frontend short
+    bind <g>
+    timeout tunnel 5s
+    default_backend pool
+backend tunnel
+    timeout tunnel 5s
+    server a <a>
+backend pool
+    server b <b>
+""", servers="a b", binds="f g")
+
+    def scenario(side):
+        kept, ended = side.connect("f"), side.connect("g")
+        labels = kept.label(), ended.label()
+        quiet = kept.quiet(1)
+        return labels, quiet, ended.finish()[:2]
+    assert p.same(scenario, resets=True) == (("a", "b"), True, ("fin", b"b\n"))
