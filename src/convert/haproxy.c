@@ -244,7 +244,7 @@ static void convert_section(struct haproxy *h, struct proxy *p)
 		convert_back(h, p);
 	haproxy_times(h, p);
 	haproxy_keepalive(h, p);
-	if (slot_on(p, SLOT_TCPLOG)) {
+	if (IS_FRONT(p) && slot_on(p, SLOT_TCPLOG)) {
 		h->tcplog = true;
 		old_set(h->arena, p->slots[SLOT_TCPLOG].line, OLD_CARRIED, NULL);
 	}

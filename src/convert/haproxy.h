@@ -108,6 +108,8 @@ struct proxy {
 	bool tls_required;	 /* and refuse everything else */
 	enum { JUDGED_UNKNOWN, JUDGED_NOWHERE, JUDGED_IN_FRONT } judged; /* where its rules are judged */
 	bool is_used;		 /* a defaults section from which something was taken */
+	bool has_steps[2];	 /* of its own: tcp-check, http-check */
+	struct old_line *no_log; /* or NULL */
 };
 
 struct haproxy {

@@ -65,6 +65,9 @@ static void add_log(struct haproxy *h, struct old_line *line)
 
 static void add_logs_of(struct haproxy *h, const struct proxy *p)
 {
+	if (p->out != NULL && IS_FRONT(p) && p->no_log != NULL && p->lists[LIST_LOG].count == 0)
+		old_set(h->arena, p->no_log, OLD_DIFFERENT,
+			"weir logs the sessions of all sections, or of none");
 	for (size_t i = 0; p->kind == PROXY_GLOBAL && i < p->all.count; i++)
 		if (strcmp(p->all.list[i]->words[0], "log") == 0)
 			add_log(h, p->all.list[i]);
@@ -226,6 +229,10 @@ void haproxy_log(struct haproxy *h)
 	for (size_t i = 0; i < h->count; i++)
 		if (h->proxies[i]->out != NULL && slot_on(h->proxies[i], SLOT_LOG_FORMAT))
 			take_format(h, h->proxies[i], &from);
+	for (size_t i = 0; i < h->count && h->log_format != NULL; i++)
+		if (h->proxies[i]->out != NULL && slot_on(h->proxies[i], SLOT_TCPLOG))
+			old_set(h->arena, h->proxies[i]->slots[SLOT_TCPLOG].line, OLD_DIFFERENT,
+				"weir has one format for all sections: that of line %u", from->line);
 	for (size_t i = 0; i < h->count; i++)
 		add_logs_of(h, h->proxies[i]);
 	if (!h->exec)

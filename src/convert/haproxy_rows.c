@@ -67,16 +67,64 @@ bool haproxy_knows(const struct old_line *line)
 	return find_row(line, &off, &behind) != NULL;
 }
 
+/* Is it a step of a check, and not a flag that HAProxy keeps beside them? */
+static bool is_step(const struct old_line *line)
+{
+	return strcmp(old_word(line, 1), "disable-on-404") != 0 &&
+	       strcmp(old_word(line, 1), "send-state") != 0;
+}
+
+/* The first step that a section says itself takes the place of all those of its defaults section. */
+static void begin_steps(struct proxy *p, const char *word)
+{
+	struct old_lines *steps = &p->lists[LIST_CHECK];
+	bool *begun = &p->has_steps[word[0] == 'h'];
+	size_t kept = 0;
+
+	for (size_t i = 0; !*begun && i < steps->count; i++)
+		if (strcmp(steps->list[i]->words[0], word) != 0 || !is_step(steps->list[i]))
+			steps->list[kept++] = steps->list[i];
+	if (!*begun)
+		steps->count = kept;
+	*begun = true;
+}
+
+static void take_in_list(struct haproxy *h, struct proxy *p, enum list list, struct old_line *line, bool off)
+{
+	if (off && list == LIST_LOG) {
+		p->lists[list].count = 0;
+		p->no_log = line;
+	}
+	if (off)
+		return;
+	if (list == LIST_CHECK && is_step(line))
+		begin_steps(p, line->words[0]);
+	old_lines_add(h->arena, &p->lists[list], line);
+}
+
+/* Of these, the last one said counts. */
+static void clear_rival(struct haproxy *h, struct proxy *p, enum slot slot, const struct old_line *line)
+{
+	const enum slot other = slot == SLOT_TCPLOG ? SLOT_LOG_FORMAT : SLOT_TCPLOG;
+	struct slot_value *rival = &p->slots[other];
+
+	if ((slot != SLOT_TCPLOG && slot != SLOT_LOG_FORMAT) || rival->line == NULL)
+		return;
+	if (p->from == NULL || rival->line != p->from->slots[other].line)
+		old_set(h->arena, rival->line, OLD_NO_EFFECT, "line %u takes its place", line->line);
+	*rival = (struct slot_value){.line = NULL};
+}
+
 void haproxy_take(struct haproxy *h, struct proxy *p, struct old_line *line)
 {
 	bool off;
 	size_t behind;
 	const struct row *row = find_row(line, &off, &behind);
 
-	if (row == NULL || (row->is_list && off))
+	if (row == NULL)
 		return;
 	if (row->is_list) {
-		old_lines_add(h->arena, &p->lists[row->place], line);
+		take_in_list(h, p, (enum list)row->place, line, off);
 		return;
 	}
 	struct slot_value *slot = &p->slots[row->place];
@@ -86,6 +134,11 @@ void haproxy_take(struct haproxy *h, struct proxy *p, struct old_line *line)
 	/* Stacked conditions: the first table, the last of everything else. */
 	if (of_own && row->place != SLOT_CHECK)
 		old_set(h->arena, slot->line, OLD_NO_EFFECT, "line %u takes its place", line->line);
+	if (row->place == SLOT_CHECK && strcmp(old_word(line, 1), "httpchk") == 0)
+		begin_steps(p, "http-check");
+	if (!off)
+		clear_rival(h, p, (enum slot)row->place, line);
+	off = off || strcmp(line->words[0], "enabled") == 0;
 	*slot = (struct slot_value){.line = line, .off = off, .at = behind};
 }
 

@@ -472,7 +472,7 @@ def test_an_admin_socket_over_tcp_is_no_reason_to_listen(haproxy):
     assert got.state("stats socket")[0] == "lost" and got.code == 1
 
 
-@pytest.mark.parametrize("line", ["description \"x\"", "id 5", "guid a", "option httplog",
+@pytest.mark.parametrize("line", ["description \"x\"", "id 5", "guid a",
                                   "option http-ignore-probes"])
 def test_what_only_describes_has_no_effect(haproxy, line):
     got = haproxy(listen(line + "\n"))

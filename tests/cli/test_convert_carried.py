@@ -82,3 +82,51 @@ def test_of_several_tunnels_a_frontend_has_the_longest(haproxy):
                            "timeout tunnel 2h\nbackend c\nserver s 10.0.0.2:80"))
     assert got.value("frontend f", "timeout-client") == "2h"
     assert got.state("timeout tunnel 2h")[0] == "different"
+
+
+CHECKED = "listen a\nbind 10.0.0.9:80\nserver s 10.0.0.1:80 check\n"
+
+
+def test_the_steps_of_a_section_replace_those_of_its_defaults(haproxy):
+    got = haproxy(DEFAULTS + "option tcp-check\ntcp-check send PING\\r\\n\ntcp-check expect string +PONG\n" +
+                  CHECKED + "tcp-check connect\ntcp-check expect string SSH\n")
+    assert got.value("listen a", "check") == 'expect="SSH"'
+    assert got.state("tcp-check send")[0] == "no-effect" and got.code == 0
+
+
+@pytest.mark.parametrize("own, check", [
+    ("option httpchk GET /y\n", "http GET /y"),
+    ("option httpchk GET /y\nhttp-check expect status 204\n", "http GET /y expect=204"),
+    ("http-check expect status 204\noption httpchk GET /y\n", "http GET /y expect=204"),
+    ("", "http GET /x expect=404 soft-stop=404"),
+])
+def test_option_httpchk_begins_the_steps_anew(haproxy, own, check):
+    got = haproxy(DEFAULTS + "option httpchk GET /x\nhttp-check expect status 404\n"
+                  "http-check disable-on-404\n" + CHECKED + own)
+    assert got.value("listen a", "check") == (check if "soft-stop" in check else check + " soft-stop=404")
+    assert got.code == 0
+
+
+def test_enabled_takes_back_disabled(haproxy):
+    got = haproxy("defaults\ndisabled\n" + LISTEN + "enabled\n"
+                  "listen b\nbind 10.0.0.9:81\nserver s 10.0.0.1:80\n")
+    assert "listen a" in got.sections and "listen b" not in got.sections
+
+
+LOGGED = "global\nlog 10.0.0.8 local0\n" + LISTEN
+
+
+@pytest.mark.parametrize("first, second, ours", [("option tcplog", 'log-format "%ci %s"', '"{%ci} {%s}"'),
+                                                 ('log-format "%ci %s"', "option tcplog", "tcplog"),
+                                                 ('log-format "%ci %s"', "option httplog", "tcplog")])
+def test_the_last_format_counts(haproxy, first, second, ours):
+    for text in (f"defaults\n{first}\n" + LISTEN + f"{second}\n", LISTEN + f"{first}\n{second}\n"):
+        got = haproxy("global\nlog 10.0.0.8 local0\n" + text + "log global\n")
+        assert got.sections["global"]["log"][0].endswith("format=" + ours)
+        assert got.state(first)[0] == "no-effect" and got.state(second)[0] == "carried"
+
+
+def test_a_second_format_is_different(haproxy):
+    got = haproxy(LOGGED + 'log global\noption tcplog\nlisten b\nbind 10.0.0.9:81\nserver s 10.0.0.1:80\n' +
+                  TIMES + 'log global\nlog-format "%ci %s"\n')
+    assert got.state("option tcplog")[0] == "different"

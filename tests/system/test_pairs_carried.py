@@ -45,3 +45,27 @@ backend pool
         quiet = kept.quiet(1)
         return labels, quiet, ended.finish()[:2]
     assert p.same(scenario, resets=True) == (("a", "b"), True, ("fin", b"b\n"))
+
+
+def speaks(server, sock, seen):
+    """Greets, and takes what comes."""
+    sock.sendall(b"SSH " + server.label.encode() + b"\n")
+    while data := sock.recv(1000):
+        seen.data += data
+
+
+def test_the_steps_of_a_check_are_those_of_the_section(pair):
+    p = pair("haproxy", TIMES + """
+    option tcp-check
+    tcp-check send PING\\r\\n
+    tcp-check expect string +PONG
+listen ssh
+    bind <f>
+    tcp-check expect string SSH
+    server a <a> check inter 100ms rise 1 fall 1
+""", servers={"a": speaks})
+
+    def scenario(side):
+        side["a"].ended(4)
+        return side.label()
+    assert p.same(scenario) == "SSH a"
