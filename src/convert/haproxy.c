@@ -244,6 +244,7 @@ static void convert_section(struct haproxy *h, struct proxy *p)
 		convert_back(h, p);
 	haproxy_times(h, p);
 	haproxy_keepalive(h, p);
+	haproxy_asks_by_rule(h, p);
 	if (IS_FRONT(p) && slot_on(p, SLOT_TCPLOG)) {
 		h->tcplog = true;
 		old_set(h->arena, p->slots[SLOT_TCPLOG].line, OLD_CARRIED, NULL);
@@ -338,10 +339,12 @@ void convert_haproxy(struct work *w)
 	haproxy_admin_listen(&h);
 	haproxy_notes(&h);
 	haproxy_use_servers(&h);
-	for (size_t i = 0; i < h.count; i++) {
-		account_for_others(&h, h.proxies[i]);
+	for (size_t i = 0; i < h.count; i++)
 		if (h.proxies[i]->kind == PROXY_OTHER)
 			convert_others(&h, h.proxies[i]);
+	haproxy_say_who_asks_system(&h);
+	for (size_t i = 0; i < h.count; i++) {
+		account_for_others(&h, h.proxies[i]);
 		account_for_unused(&h, h.proxies[i]);
 	}
 }

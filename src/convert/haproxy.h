@@ -131,6 +131,9 @@ struct haproxy {
 	unsigned stand_ins;	/* addresses of bind lines that are judged in place of variables */
 	size_t use_routes, use_pairs; /* how many of them there are, and were compared */
 	struct proxy *defaults; /* the last */
+	struct index asked;	/* the names of resolvers that converted servers ask */
+	struct old_lines asks_system;  /* servers with a name, and no resolvers */
+	const struct proxy *resolvers; /* whose name servers are ours; NULL = nobody's */
 };
 
 #define IS_FRONT(p) ((p)->kind == PROXY_FRONTEND || (p)->kind == PROXY_LISTEN)
@@ -187,6 +190,14 @@ void haproxy_log(struct haproxy *h);
 void haproxy_admin_listen(struct haproxy *h);
 void haproxy_page(struct haproxy *h, struct proxy *p);
 void haproxy_resolvers(struct haproxy *h, struct proxy *p);
+/* Remembers which resolvers a server asks for its name; NULL = it names none. `asked` has the addresses that
+ * the section's servers before it ask for. */
+void haproxy_asks(struct haproxy *h, struct index *asked, struct old_line *line, const char *address,
+		  const char *resolvers);
+/* The same of the rules of a section. */
+void haproxy_asks_by_rule(struct haproxy *h, const struct proxy *p);
+/* Once all resolvers are converted: reports the servers that name none. */
+void haproxy_say_who_asks_system(struct haproxy *h);
 void haproxy_binds(struct haproxy *h, struct proxy *p);
 void haproxy_servers(struct haproxy *h, struct proxy *p);
 /* Takes out the use_backend lines without which others do the same. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * haproxy_global.c - `global`, logs, and resolvers.
+ * haproxy_global.c - `global`.
  *
  * Main thread.
  */
@@ -265,73 +265,5 @@ void haproxy_global(struct haproxy *h, struct proxy *p)
 			rows[n].take(h, line, rows[n].key);
 			break;
 		}
-	}
-}
-
-/* ---- resolvers ---- */
-
-static void take_name_server(struct haproxy *h, struct old_line *line)
-{
-	const char *address = old_word(line, 2);
-	struct ini_line *known = ini_find(global(h), "resolvers");
-	const size_t len = strlen(address);
-
-	if (strchr(address, '@') != NULL)
-		address = strchr(address, '@') + 1;
-	if (len > 3 && strcmp(old_word(line, 2) + len - 3, ":53") == 0)
-		address = arena_strndup(h->arena, address, strlen(address) - 3);
-	if (address[0] == '[' && address[strlen(address) - 1] == ']')
-		address = arena_strndup(h->arena, address + 1, strlen(address) - 2);
-	if (known == NULL) {
-		ini_add(h->ini, global(h), line, "resolvers", "%s", address)->stand_in =
-		    strstr(address, "${") != NULL ? "" : NULL;
-		return;
-	}
-	if (strstr(known->value, address) == NULL)
-		known->value = ini_join(h->arena, known->value, address);
-	old_set(h->arena, line, OLD_CARRIED, NULL);
-}
-
-/* How long an answer holds: for all backends, as one section of resolvers does. */
-static void take_hold(struct haproxy *h, struct old_line *line)
-{
-	static const char *const kinds[] = {"nx", "timeout", "refused", "other", "obsolete"};
-	struct ini_section *defaults = ini_only(h->ini, IN_DEFAULTS);
-	const char *time = haproxy_duration(h->arena, old_word(line, 2));
-
-	if (strcmp(old_word(line, 1), "valid") == 0 && time != NULL) {
-		if (ini_find(defaults, "resolve-interval") == NULL)
-			ini_add(h->ini, defaults, line, "resolve-interval", "%s", time);
-		return;
-	}
-	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
-		const char *key = arena_printf(h->arena, "hold-%s", kinds[i]);
-
-		if (strcmp(old_word(line, 1), kinds[i]) != 0 || time == NULL)
-			continue;
-		if (ini_find(defaults, key) == NULL)
-			ini_add(h->ini, defaults, line, key, "%s", time);
-		else
-			old_set(h->arena, line, OLD_DIFFERENT, "one %s for all resolvers", key);
-		return;
-	}
-	old_set(h->arena, line, OLD_LOST,
-		"weir has hold-nx, hold-timeout, hold-refused, hold-other, hold-obsolete");
-}
-
-void haproxy_resolvers(struct haproxy *h, struct proxy *p)
-{
-	old_set(h->arena, p->head, OLD_CARRIED, NULL);
-	for (size_t i = 0; i < p->all.count; i++) {
-		struct old_line *line = p->all.list[i];
-
-		if (strcmp(line->words[0], "nameserver") == 0)
-			take_name_server(h, line);
-		else if (strcmp(line->words[0], "parse-resolv-conf") == 0)
-			old_set(h->arena, line, OLD_CARRIED, NULL);
-		else if (strcmp(line->words[0], "hold") == 0)
-			take_hold(h, line);
-		else
-			old_set(h->arena, line, OLD_NO_EFFECT, "weir asks name servers in its own way");
 	}
 }

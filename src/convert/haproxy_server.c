@@ -61,7 +61,7 @@ static const struct server *source_of(const struct proxy *p, const struct server
 {
 	const bool by_tls = server_pair(s, ".check-ssl") != NULL || p->lists[LIST_CHECK].count > 0;
 
-	if (strcmp(key, SERVER_CRT) == 0)
+	if (strcmp(key, SERVER_CRT) == 0 || strcmp(key, SERVER_RESOLVERS) == 0)
 		return NULL;
 	if (strcmp(key, ".on-error") == 0 || strcmp(key, ".error-limit") == 0)
 		return first_with(list, count, ".observe");
@@ -415,6 +415,7 @@ void haproxy_servers(struct haproxy *h, struct proxy *p)
 	const struct old_lines *lines = &p->lists[LIST_SERVER];
 	struct server *list = arena_alloc(h->arena, (lines->count + 1) * sizeof(*list));
 	struct server base = {.line = NULL};
+	struct index asked = {0};
 	size_t count = 0, used = 0;
 
 	for (size_t i = 0; i < lines->count; i++) {
@@ -429,6 +430,8 @@ void haproxy_servers(struct haproxy *h, struct proxy *p)
 		settle_agent(h, &list[count]);
 		settle_limit(h, &list[count]);
 		settle_source(h, p, &list[count]);
+		haproxy_asks(h, &asked, lines->list[i], list[count].address,
+			     server_value(&list[count], SERVER_RESOLVERS));
 		count++;
 	}
 	for (size_t i = used; lines->count > 0 && i < p->lists[LIST_DEFAULT_SERVER].count; i++)

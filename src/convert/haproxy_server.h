@@ -11,6 +11,8 @@
 
 /* The certificate that a server is shown, by its checks as well. */
 #define SERVER_CRT ".crt"
+/* The section of name servers that it asks. */
+#define SERVER_RESOLVERS ".resolvers"
 
 /* A key that begins with a dot is one that only sections have. */
 struct pair {

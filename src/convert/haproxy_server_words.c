@@ -73,7 +73,7 @@ static const struct word {
 	{"cookie", ACT_DROP_VALUE, NULL, NULL},
 	{"id", ACT_DROP_VALUE, NULL, NULL},
 	{"init-addr", ACT_DROP_VALUE, NULL, NULL},
-	{"resolvers", ACT_DROP_VALUE, NULL, NULL},
+	{"resolvers", ACT_VALUE, SERVER_RESOLVERS, NULL},
 	{"resolve-opts", ACT_DROP_VALUE, NULL, NULL},
 	{"enabled", ACT_CLEAR, "disabled", NULL},
 	{"stick", ACT_DROP, NULL, NULL},

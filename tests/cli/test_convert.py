@@ -357,7 +357,8 @@ def test_a_check_that_logs_in_with_bytes_only_asks_whether_a_server_is_alive(hap
 
 
 def test_resolvers_hold_for_all_backends(haproxy):
-    got = haproxy(listen() + "resolvers r\nnameserver a 10.0.0.53:53\nnameserver b 10.0.0.54:5353\n"
+    got = haproxy(listen(server="server s db.example:80 resolvers r") +
+                  "resolvers r\nnameserver a 10.0.0.53:53\nnameserver b 10.0.0.54:5353\n"
                   "hold nx 5s\nhold valid 1m\nresolve_retries 3\n")
     assert got.sections["global"]["resolvers"] == ["10.0.0.53 10.0.0.54:5353"]
     assert got.sections["defaults"]["hold-nx"] == ["5s"]

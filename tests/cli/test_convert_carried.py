@@ -107,6 +107,52 @@ def test_option_httpchk_begins_the_steps_anew(haproxy, own, check):
     assert got.code == 0
 
 
+RESOLVERS = "resolvers r\nnameserver x 10.0.0.10:53\nnameserver y 10.0.0.1:53\n"
+BY_R = "server s db.example:80 resolvers r"
+
+
+def test_name_servers_are_asked_as_often_as_haproxy_does(haproxy):
+    got = haproxy(listen(RESOLVERS, BY_R))
+    assert got.sections["global"]["resolvers"] == ["10.0.0.10 10.0.0.1"]
+    assert got.value("listen a", "resolve-interval") == "10s"
+    got = haproxy(listen(RESOLVERS + "hold valid 5s\n", BY_R))
+    assert got.value("listen a", "resolve-interval") == "5s"
+
+
+def test_name_servers_that_nobody_asks_have_no_effect(haproxy):
+    got = haproxy(listen(RESOLVERS, "server s db.example:80"))
+    assert "global" not in got.sections and got.state("nameserver")[0] == "no-effect"
+    assert "once, at its start" in notes(got) and got.state("server s")[0] == "carried"
+
+
+def test_a_second_list_of_name_servers_is_lost(haproxy):
+    got = haproxy(listen(RESOLVERS + "hold valid 5s\nresolvers consul\nnameserver c 127.0.0.1:8600\n"
+                         "nameserver d 10.0.0.1\nhold valid 9s\n",
+                         BY_R + "\nserver t db.consul:80 resolvers consul"))
+    assert got.sections["global"]["resolvers"] == ["10.0.0.10 10.0.0.1"]
+    assert got.state("nameserver c")[0] == "lost" and got.state("nameserver d")[0] == "carried"
+    assert got.state("hold valid 9s")[0] == "different"
+
+
+def test_a_name_that_the_system_looks_up_is_reported_beside_name_servers(haproxy):
+    got = haproxy(listen(RESOLVERS, BY_R + "\nserver t other.example:80\nserver u 10.0.0.2:80"))
+    assert [got.state(f"server {name}")[0] for name in "stu"] == ["carried", "different", "carried"]
+
+
+def test_parse_resolv_conf_beside_name_servers_is_different(haproxy):
+    assert haproxy(listen(RESOLVERS + "parse-resolv-conf\n", BY_R)).state("parse-")[0] == "different"
+    assert haproxy(listen("resolvers r\nparse-resolv-conf\n", BY_R)).state("parse-")[0] == "carried"
+
+
+def test_servers_of_one_name_are_different(haproxy):
+    others = "\nserver t db.example:80 resolvers r\nserver u db.example:81 resolvers r"
+    got = haproxy(listen(RESOLVERS, BY_R + others))
+    assert [got.state(f"server {name}")[0] for name in "stu"] == ["carried", "different", "carried"]
+    assert "dns://db.example:80" in got.state("server t")[1]
+    got = haproxy(listen(RESOLVERS, BY_R + "\nserver t db.example:80 resolvers r resolve-opts allow-dup-ip"))
+    assert got.state("server t")[0] == "carried"
+
+
 def test_enabled_takes_back_disabled(haproxy):
     got = haproxy("defaults\ndisabled\n" + LISTEN + "enabled\n"
                   "listen b\nbind 10.0.0.9:81\nserver s 10.0.0.1:80\n")

@@ -438,7 +438,8 @@ def test_a_check_of_this_machine_has_its_address(haproxy):
 
 
 def test_a_name_server_may_have_an_ipv6_address(haproxy):
-    got = haproxy(listen() + "resolvers r\nnameserver a [fd00::3]:53\nnameserver b [fd00::4]:54\n")
+    got = haproxy(listen(server="server s db.example:80 resolvers r") +
+                  "resolvers r\nnameserver a [fd00::3]:53\nnameserver b [fd00::4]:54\n")
     assert got.sections["global"]["resolvers"] == ["fd00::3 [fd00::4]:54"] and got.code == 0
 
 
@@ -567,7 +568,8 @@ def test_how_long_bytes_of_clients_stay_unacknowledged(haproxy):
 
 
 def test_a_name_server_may_be_a_variable(haproxy):
-    got = haproxy(listen() + 'resolvers r\nnameserver a "${DNS}:${DNS_PORT}"\n')
+    got = haproxy(listen(server="server s db.example:80 resolvers r") +
+                  'resolvers r\nnameserver a "${DNS}:${DNS_PORT}"\n')
     assert got.sections["global"]["resolvers"] == ["${DNS}:${DNS_PORT}"] and got.code == 0
 
 
