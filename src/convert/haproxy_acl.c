@@ -99,22 +99,41 @@ static bool is_part(const char *match)
 	return strcmp(match, "sub") == 0 || strcmp(match, "dom") == 0;
 }
 
-/* Drops what no name of a server has in it, such as a path or a port. False: nothing is left. */
+/* May a client ask for a name that HAProxy finds with this value? Not with a path or a port in it; nor with a
+ * star, or a dot at the start of a whole name, which are patterns of weir's. */
+static bool may_be_asked_for(const struct criterion *c, const char *value)
+{
+	const bool whole = c->match[0] == '\0' || strcmp(c->match, "str") == 0;
+
+	return strpbrk(value, "/:@ *") == NULL && !(whole && value[0] == '.');
+}
+
+/* Drops what no client asks for. False: nothing is left. */
 static bool keep_names(struct criterion *c, struct term *t)
 {
+	bool pattern = false;
 	size_t kept = 0;
 
-	for (size_t i = 0; i < c->count; i++)
-		if (strpbrk(c->values[i], "/:@ ") == NULL)
+	if (strcmp(c->match, "reg") == 0)
+		return true;
+	for (size_t i = 0; i < c->count; i++) {
+		if (may_be_asked_for(c, c->values[i]))
 			c->values[kept++] = c->values[i];
-	if (kept == c->count || strcmp(c->match, "reg") == 0)
+		else
+			pattern = pattern || c->values[i][0] == '*' || c->values[i][0] == '.';
+	}
+	if (kept == c->count)
 		return true;
 	c->count = kept;
-	t->differs = "without what is no name of a server: no client asks for that";
+	t->differs = pattern ? "without what no client asks for: HAProxy compares '*.NAME' letter by letter"
+			     : "without what is no name of a server: no client asks for that";
 	if (kept > 0 || c->file_count > 0)
 		return true;
 	t->kind = TERM_FALSE;
 	t->value = "no client asks for such a name";
+	if (pattern)
+		t->value = "no client asks for such a name: HAProxy compares '*.NAME' and '.NAME' letter by "
+			   "letter; for the names below NAME, write sni=*.NAME";
 	return false;
 }
 

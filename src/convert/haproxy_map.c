@@ -106,6 +106,11 @@ static void take_entry(struct name_map *m, char *text)
 		return;
 	key[len] = '\0';
 	m->entries++;
+	if (is_whole(m) && (key[0] == '.' || strchr(key, '*') != NULL)) {
+		old_set(m->h->arena, m->line, OLD_DIFFERENT,
+			"without '%s': HAProxy compares it letter by letter, and no client asks for it", key);
+		return;
+	}
 	if (is_whole(m) && index_find(&m->seen, key) != NULL)
 		return;
 	index_put(m->h->arena, &m->seen, key, key);

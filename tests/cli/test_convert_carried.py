@@ -153,6 +153,34 @@ def test_servers_of_one_name_are_different(haproxy):
     assert got.state("server t")[0] == "carried"
 
 
+ROUTED = FRONT % ("use_backend c if { req.ssl_sni %s }", "backend c\nserver s 10.0.0.2:80")
+
+
+@pytest.mark.parametrize("value", ["-i *.a.example", ".a.example", "-m str *.a.example",
+                                   "-m end *.a.example"])
+def test_a_pattern_that_haproxy_compares_letter_by_letter_has_no_effect(haproxy, value):
+    got = haproxy(ROUTED % value)
+    state, why = got.state("use_backend")
+    assert state == "no-effect" and "letter by letter" in why
+    assert "use-backend c" not in got.sections["frontend f"]
+
+
+def test_the_names_beside_such_a_pattern_are_carried(haproxy):
+    got = haproxy(ROUTED % "-i a.example *.a.example")
+    assert got.value("frontend f", "use-backend c") == "sni=a.example"
+    assert got.state("use_backend")[0] == "different"
+    assert haproxy(ROUTED % "-m end .a.example").value("frontend f", "use-backend c") == "sni=*.a.example"
+
+
+def test_a_pattern_in_a_map_of_whole_names_is_left_out(haproxy, tmp_path):
+    (tmp_path / "m").write_text("a.example b\n*.a.example c\n.x.example c\n")
+    got = haproxy((FRONT % ("use_backend %[req.ssl_sni,lower,map(M,b)]",
+                            "backend c\nserver s 10.0.0.2:80")).replace("M", str(tmp_path / "m")))
+    assert got.value("frontend f", "use-backend b") == "sni=a.example"
+    assert "use-backend c" not in got.sections["frontend f"]
+    assert got.state("use_backend")[0] == "different"
+
+
 def test_enabled_takes_back_disabled(haproxy):
     got = haproxy("defaults\ndisabled\n" + LISTEN + "enabled\n"
                   "listen b\nbind 10.0.0.9:81\nserver s 10.0.0.1:80\n")
