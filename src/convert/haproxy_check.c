@@ -411,23 +411,37 @@ static void add_tls_words(struct checker *k)
 		     arena_printf(k->h->arena, "verify=%s", k->c->verify != NULL ? k->c->verify : "system"));
 }
 
-/* HAProxy ends a program after `inter`, or after `timeout connect` if there is a `timeout check`; that one is
- * no limit of its own (extcheck.c). */
+/* Does the check end once it is connected? */
+static bool only_connects(const struct checker *k)
+{
+	const char *name = check_is_tls(k) ? "tls" : "tcp";
+
+	return strncmp(k->text, name, 3) == 0 && (k->text[3] == '\0' || k->text[3] == ' ');
+}
+
+/* With a `timeout check`, HAProxy gives a connect the shorter of `inter` and `timeout connect`, and then the
+ * server that much to answer (tcpcheck.c); a program has the former alone (extcheck.c). */
 static void add_timeout(struct checker *k)
 {
 	struct proxy *p = k->p;
+	struct old_line *line = p->slots[SLOT_CHECK_TIME].line;
+	const long long connect_ms = slot_ms(k->h, p, SLOT_CONNECT);
+	const bool shorter = connect_ms > 0 && connect_ms < k->c->interval_ms;
+	const char *limit = work_duration(k->h->arena, shorter ? connect_ms : k->c->interval_ms);
 
 	if (!slot_on(p, SLOT_CHECK_TIME))
 		return;
-	if (!k->is_exec) {
-		slot_add(k->h, p, SLOT_CHECK_TIME, "check-timeout",
-			 slot_duration(k->h, p, SLOT_CHECK_TIME));
+	if (strstr(slot_word(p, SLOT_CHECK_TIME, 0), "${") == NULL && (k->is_exec || only_connects(k))) {
+		old_set(k->h->arena, line, OLD_CARRIED, NULL);
+		if (shorter)
+			ini_add(k->h->ini, p->out, NULL, "check-timeout", "%s", limit);
 		return;
 	}
-	old_set(k->h->arena, p->slots[SLOT_CHECK_TIME].line, OLD_CARRIED, NULL);
-	if (slot_ms(k->h, p, SLOT_CONNECT) > 0 && slot_ms(k->h, p, SLOT_CONNECT) < k->c->interval_ms)
-		ini_add(k->h->ini, p->out, NULL, "check-timeout", "%s",
-			work_duration(k->h->arena, slot_ms(k->h, p, SLOT_CONNECT)));
+	slot_add(k->h, p, SLOT_CHECK_TIME, "check-timeout", slot_duration(k->h, p, SLOT_CHECK_TIME));
+	if (slot_ms(k->h, p, SLOT_CHECK_TIME) > (shorter ? connect_ms : k->c->interval_ms))
+		old_set(k->h->arena, line, OLD_DIFFERENT,
+			"it is the time for all of a check: HAProxy gives a server %s to accept the "
+			"connection, and that long to answer", limit);
 }
 
 /* The text with verify=none: no certificates are read. */

@@ -107,6 +107,19 @@ def test_option_httpchk_begins_the_steps_anew(haproxy, own, check):
     assert got.code == 0
 
 
+@pytest.mark.parametrize("server, lines, ours, state", [
+    ("check", "timeout check 10s\n", None, "carried"),
+    ("check inter 9s", "timeout check 10s\n", "5s", "carried"),
+    ("check inter 9s", "timeout check 10s\noption httpchk GET /\n", "10s", "different"),
+    ("check inter 9s", "timeout check 3s\noption httpchk GET /\n", "3s", "carried"),
+    ("check", "timeout check 3s\noption redis-check\n", "3s", "different"),
+])
+def test_the_time_of_a_check_is_not_that_of_its_connect(haproxy, server, lines, ours, state):
+    got = haproxy(listen(lines, "server s 10.0.0.1:80 " + server))
+    assert got.value("listen a", "check-timeout") == ours
+    assert got.state("timeout check")[0] == state and got.code == 0
+
+
 RESOLVERS = "resolvers r\nnameserver x 10.0.0.10:53\nnameserver y 10.0.0.1:53\n"
 BY_R = "server s db.example:80 resolvers r"
 
