@@ -341,6 +341,12 @@ static void take_login(struct checker *k, const char *name)
 	const bool user = check_says(s->line, s->at, "user");
 
 	k->text = user ? arena_printf(k->h->arena, "%s user=%s", name, old_word(s->line, s->at + 1)) : name;
+	/* To PostgreSQL, a client that names no database asks for that of the user's name. */
+	if (user && name[0] == 'p')
+		check_append(k, arena_printf(k->h->arena, "database=%s", old_word(s->line, s->at + 1)));
+	else if (!user)
+		old_set(k->h->arena, s->line, OLD_DIFFERENT,
+			"the check logs in, as 'weir': HAProxy reads the greeting and leaves");
 }
 
 static void take_exec(struct checker *k)

@@ -229,7 +229,7 @@ def test_a_server_without_check_is_not_checked(haproxy):
     ("option httpchk\nhttp-check send meth GET uri /y hdr Host h\nhttp-check disable-on-404",
      "http GET /y host=h soft-stop=404"),
     ("option httpchk\nhttp-check expect rstatus ^[23]", "http OPTIONS / expect=200-399"),
-    ("option mysql-check user u", "mysql user=u"), ("option pgsql-check user u", "pgsql user=u"),
+    ("option mysql-check user u", "mysql user=u"), ("option pgsql-check user u", "pgsql user=u database=u"),
     ("option redis-check", "redis"), ("option ldap-check", "ldap"), ("option ssl-hello-chk", "tls"),
     ("option smtpchk EHLO me", "smtp EHLO me"), ("option tcp-check", "tcp"),
     ("option tcp-check\ntcp-check send PING\\r\\n\ntcp-check expect string +PONG\n"

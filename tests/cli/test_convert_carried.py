@@ -120,6 +120,11 @@ def test_the_time_of_a_check_is_not_that_of_its_connect(haproxy, server, lines, 
     assert got.state("timeout check")[0] == state and got.code == 0
 
 
+def test_a_check_of_mysql_without_a_user_is_different(haproxy):
+    got = haproxy(listen("option mysql-check\n", "server s 10.0.0.1:80 check"))
+    assert got.state("option mysql-check")[0] == "different"
+
+
 RESOLVERS = "resolvers r\nnameserver x 10.0.0.10:53\nnameserver y 10.0.0.1:53\n"
 BY_R = "server s db.example:80 resolvers r"
 
