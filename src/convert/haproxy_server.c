@@ -265,6 +265,9 @@ static void add_checks(struct haproxy *h, struct proxy *p, struct server *list, 
 		return;
 	if (haproxy_check(h, p, &c))
 		lose_certificates(h, list, count);
+	/* The port of a connect line is before that of a server; in weir, it is the other way round. */
+	if (strstr(ini_find(p->out, "check")->value, " port=") != NULL)
+		drop_everywhere(list, count, "check-port");
 	if (checked == count) {
 		drop_everywhere(list, count, "check");
 		return;

@@ -120,6 +120,12 @@ def test_the_time_of_a_check_is_not_that_of_its_connect(haproxy, server, lines, 
     assert got.state("timeout check")[0] == state and got.code == 0
 
 
+def test_the_port_of_a_connect_line_is_before_that_of_a_server(haproxy):
+    got = haproxy(listen("option tcp-check\ntcp-check connect port 81\n",
+                         "server s 10.0.0.1:80 check port 82"))
+    assert got.value("listen a", "check") == "tcp port=81" and "check-port" not in got.ini
+
+
 def test_a_check_of_mysql_without_a_user_is_different(haproxy):
     got = haproxy(listen("option mysql-check\n", "server s 10.0.0.1:80 check"))
     assert got.state("option mysql-check")[0] == "different"
