@@ -159,6 +159,25 @@ static void settle_agent(struct haproxy *h, struct server *s)
 				   strlen(server_value(s, "check-agent-send"))));
 }
 
+/* HAProxy asks an agent every 2s, whatever the interval of checks. */
+static void settle_agent_interval(struct server *s)
+{
+	const char *inter = server_value(s, "check-interval");
+
+	if (server_value(s, "check-agent") != NULL && server_value(s, "check-agent-interval") == NULL &&
+	    inter != NULL && strcmp(inter, "2s") != 0)
+		server_set(s, "check-agent-interval", "2s");
+}
+
+/* HAProxy observes only a server that it checks. */
+static void settle_observe(struct server *s)
+{
+	static const char *const keys[] = {".observe", ".on-error", ".error-limit"};
+
+	for (size_t i = 0; i < ARRAY_LEN(keys) && server_pair(s, "check") == NULL; i++)
+		server_drop(s, keys[i]);
+}
+
 /* The limit at little load; alone, it is the limit. */
 static void settle_limit(struct haproxy *h, struct server *s)
 {
@@ -431,6 +450,8 @@ void haproxy_servers(struct haproxy *h, struct proxy *p)
 		if (!settle_any(h, p, &list[count]))
 			continue;
 		settle_agent(h, &list[count]);
+		settle_agent_interval(&list[count]);
+		settle_observe(&list[count]);
 		settle_limit(h, &list[count]);
 		settle_source(h, p, &list[count]);
 		haproxy_asks(h, &asked, lines->list[i], list[count].address,

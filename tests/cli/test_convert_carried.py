@@ -131,6 +131,22 @@ def test_a_check_of_mysql_without_a_user_is_different(haproxy):
     assert got.state("option mysql-check")[0] == "different"
 
 
+def test_a_server_that_is_not_checked_is_not_observed(haproxy):
+    got = haproxy(listen("", "server s 10.0.0.1:80 observe layer4 error-limit 1"))
+    assert got.value("listen a", "observe") is None and got.code == 0
+    got = haproxy(listen("server t 10.0.0.2:80\n",
+                         "default-server observe layer4\nserver s 10.0.0.1:80 check"))
+    assert got.value("listen a", "observe") == "connect"
+    assert "holds for all servers" in got.state("server s")[1]
+
+
+def test_an_agent_has_an_interval_of_its_own(haproxy):
+    got = haproxy(listen("", "server s 10.0.0.1:80 check inter 30s agent-check agent-port 99"))
+    assert got.value("listen a", "check-agent-interval") == "2s"
+    got = haproxy(listen("", "server s 10.0.0.1:80 check agent-check agent-port 99"))
+    assert got.value("listen a", "check-agent-interval") is None
+
+
 RESOLVERS = "resolvers r\nnameserver x 10.0.0.10:53\nnameserver y 10.0.0.1:53\n"
 BY_R = "server s db.example:80 resolvers r"
 

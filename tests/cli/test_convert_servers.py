@@ -183,7 +183,7 @@ def two(first, second):
 @pytest.mark.parametrize("first, second", [
     ("check", "check check-ssl"), ("tcp-ut 5s", "tcp-ut 6s"),
     ("check check-ssl verify none", "check check-ssl ca-file /a"),
-    ("observe layer4", "observe layer4 error-limit 6 on-error mark-down"),
+    ("check observe layer4", "check observe layer4 error-limit 6 on-error mark-down"),
 ])
 def test_another_word_of_a_later_server_is_lost(haproxy, first, second):
     state, why = haproxy(two(first, second)).state("server t")
@@ -201,7 +201,8 @@ def test_a_word_of_the_first_server_holds_for_all(haproxy, first, second):
 
 
 @pytest.mark.parametrize("words, key, value", [
-    ("observe layer4 error-limit 6", "observe", "connect limit=6"), ("tcp-ut 6s", "tcp-user-timeout", "6s"),
+    ("check observe layer4 error-limit 6", "observe", "connect limit=6"),
+    ("tcp-ut 6s", "tcp-user-timeout", "6s"),
     ("on-marked-down shutdown-sessions", "on-marked-down", "close-sessions"),
 ])
 def test_a_word_of_one_server_alone_holds_for_all(haproxy, words, key, value):
