@@ -126,6 +126,7 @@ struct haproxy {
 	struct index names; /* the last section of each name */
 	bool counting_known;	/* `counts` of all sections */
 	struct index new_names; /* of the sections that are added */
+	const char *chroot;	/* NULL = none */
 	const char *closed;	/* a backend that closes; NULL = none was needed */
 	struct index host_names; /* by the variable for the address of each */
 	unsigned stand_ins;	/* addresses of bind lines that are judged in place of variables */

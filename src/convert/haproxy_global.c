@@ -149,6 +149,14 @@ static void take_other(struct haproxy *h, struct old_line *line, const char *why
 	old_set(h->arena, line, OLD_DIFFERENT, "%s", why);
 }
 
+/* What HAProxy connects to is below it: haproxy_server_words.c needs it. */
+static void take_chroot(struct haproxy *h, struct old_line *line, const char *key)
+{
+	(void)key;
+	if (old_word(line, 1)[0] == '/' && old_word(line, 1)[1] != '\0')
+		h->chroot = old_word(line, 1);
+}
+
 static void take_host(struct haproxy *h, struct old_line *line, const char *key)
 {
 	(void)key;
@@ -222,6 +230,7 @@ static const struct row {
 	{"insecure-fork-wanted", NULL, take_nothing, "'exec-checks' allows programs"},
 	{"insecure-setuid-wanted", NULL, take_nothing, "programs gain no rights"},
 	{"nbproc", NULL, take_nothing, "weir is one process with threads"},
+	{"chroot", NULL, take_chroot, NULL},
 	{"unix-bind", NULL, take_unix_bind, NULL},
 	{"server-state-file", NULL, take_other, HAPROXY_STATE_FILE},
 	{"server-state-base", NULL, take_other, HAPROXY_STATE_FILE},

@@ -196,6 +196,20 @@ static size_t take_unknown(struct haproxy *h, struct old_line *line, size_t i)
 	return has_value(word) ? 2 : 1;
 }
 
+/* Does the server send PROXY headers of another version than the word's? */
+static bool is_other_version(const struct server *s, const struct word *w)
+{
+	const char *known = w->act == ACT_FIXED ? server_value(s, w->ours) : NULL;
+
+	return known != NULL && strcmp(known, w->fixed) != 0;
+}
+
+/* Of two versions of PROXY headers, HAProxy sends the second, whichever is said last. */
+static bool yields(const struct server *s, const struct word *w)
+{
+	return is_other_version(s, w) && strcmp(w->fixed, "v1") == 0;
+}
+
 static void take_words(struct haproxy *h, struct old_line *line, size_t i, struct server *s)
 {
 	while (i < line->count) {
@@ -204,7 +218,7 @@ static void take_words(struct haproxy *h, struct old_line *line, size_t i, struc
 
 		if (w == NULL && strncmp(text, "no-", 3) == 0 && find_word(text + 3) != NULL) {
 			w = find_word(text + 3);
-			if (w->ours != NULL)
+			if (w->ours != NULL && !is_other_version(s, w))
 				server_drop(s, w->ours);
 			i++;
 			continue;
@@ -219,7 +233,7 @@ static void take_words(struct haproxy *h, struct old_line *line, size_t i, struc
 			take_time(h, line, s, w, value);
 		else if (w->act == ACT_COUNT)
 			take_count(h, line, s, w, value);
-		else if (w->act == ACT_FLAG || w->act == ACT_FIXED)
+		else if (w->act == ACT_FLAG || (w->act == ACT_FIXED && !yields(s, w)))
 			server_set(s, w->ours, w->fixed);
 		else if (w->act == ACT_CLEAR)
 			server_drop(s, w->ours);
@@ -230,12 +244,28 @@ static void take_words(struct haproxy *h, struct old_line *line, size_t i, struc
 	}
 }
 
-/* "1-50" or "50" servers of a template. */
-static const char *highest(struct haproxy *h, const char *range)
+/* "5-50" or "50" servers of a template: how many there are. */
+static const char *count_of(struct haproxy *h, struct old_line *line, const char *name, const char *range)
 {
+	const unsigned long first = strtoul(range, NULL, 10);
 	const char *minus = strchr(range, '-');
+	const unsigned long last = minus != NULL ? strtoul(minus + 1, NULL, 10) : 0;
 
-	return arena_printf(h->arena, "%s", minus != NULL ? minus + 1 : range);
+	if (minus == NULL || first <= 1 || last < first)
+		return minus != NULL ? minus + 1 : range;
+	old_set(h->arena, line, OLD_DIFFERENT, "their names begin with '%s1', not with '%s%lu'", name, name,
+		first);
+	return arena_printf(h->arena, "%lu", last - first + 1);
+}
+
+/* HAProxy looks for the path of a Unix socket below its chroot, because it connects later than it binds. */
+static const char *below_chroot(struct haproxy *h, const char *address)
+{
+	const char *path = strncmp(address, "unix@", 5) == 0 ? address + 5 : address;
+
+	if (h->chroot == NULL || path[0] != '/')
+		return address;
+	return arena_printf(h->arena, "%s%s", h->chroot, path);
 }
 
 /* The number of words that a server line begins with: those after them are options. */
@@ -308,10 +338,10 @@ void server_read(struct haproxy *h, struct old_line *line, const struct server *
 	*s = *base;
 	s->line = line;
 	s->name = old_word(line, 1);
-	s->address = old_word(line, 2);
+	s->address = below_chroot(h, old_word(line, 2));
 	if (strcmp(line->words[0], "server-template") == 0) {
 		s->is_set = true;
-		s->max = highest(h, old_word(line, 2));
+		s->max = count_of(h, line, s->name, old_word(line, 2));
 		s->address = old_word(line, 3);
 	}
 	s->tls = tls_after(line, options_of(line), base->tls);

@@ -193,6 +193,14 @@ def test_servers_of_one_name_are_different(haproxy):
     assert got.state("server t")[0] == "carried"
 
 
+@pytest.mark.parametrize("count, ours, state", [("3", "3", "carried"), ("1-4", "4", "carried"),
+                                                ("5-10", "6", "different")])
+def test_a_template_has_as_many_servers(haproxy, count, ours, state):
+    got = haproxy(listen(RESOLVERS, f"server-template s {count} db.example:80 resolvers r"))
+    assert got.value("listen a", "servers s") == f"dns://db.example:80 max={ours}"
+    assert got.state("server-template")[0] == state
+
+
 ROUTED = FRONT % ("use_backend c if { req.ssl_sni %s }", "backend c\nserver s 10.0.0.2:80")
 
 
@@ -225,6 +233,26 @@ def test_enabled_takes_back_disabled(haproxy):
     got = haproxy("defaults\ndisabled\n" + LISTEN + "enabled\n"
                   "listen b\nbind 10.0.0.9:81\nserver s 10.0.0.1:80\n")
     assert "listen a" in got.sections and "listen b" not in got.sections
+
+
+def test_a_unix_socket_of_a_server_is_below_the_chroot(haproxy):
+    got = haproxy("global\nchroot /var/lib/haproxy\n" + listen("bind /run/a.sock\nserver t abns@t\n",
+                                                                 "server s unix@/s.sock"))
+    assert got.value("listen a", "server s") == "unix:/var/lib/haproxy/s.sock"
+    assert got.value("listen a", "server t") == "unix:@t"
+    assert got.sections["listen a"]["bind"] == ["10.0.0.9:80", "unix:/run/a.sock"]
+    assert haproxy("global\nchroot /\n" + listen("", "server s /s.sock")).value("listen a", "server s") == \
+        "unix:/s.sock"
+
+
+@pytest.mark.parametrize("default, own, ours", [
+    ("send-proxy-v2", "send-proxy", "v2"), ("send-proxy", "send-proxy-v2", "v2"),
+    ("send-proxy-v2", "no-send-proxy", "v2"), ("send-proxy-v2", "no-send-proxy-v2", None),
+    ("send-proxy", "no-send-proxy", None), ("send-proxy", "", "v1"),
+])
+def test_the_second_version_of_a_header_wins(haproxy, default, own, ours):
+    got = haproxy(listen("", f"default-server {default}\nserver s 10.0.0.1:80 {own}"))
+    assert got.value("listen a", "send-proxy") == ours
 
 
 LOGGED = "global\nlog 10.0.0.8 local0\n" + LISTEN
