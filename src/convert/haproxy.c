@@ -184,6 +184,10 @@ static void add_balance(struct haproxy *h, struct proxy *p)
 					     slot_word(p, SLOT_HASH_FACTOR, 0));
 			old_set(h->arena, p->slots[SLOT_HASH_FACTOR].line, OLD_CARRIED, NULL);
 		}
+	} else if (strncmp(name, "random", 6) == 0 && slot_ms(h, p, SLOT_HASH_FACTOR) > 100) {
+		value = arena_printf(h->arena, "%s hash-balance-factor=%s", name,
+				     slot_word(p, SLOT_HASH_FACTOR, 0));
+		old_set(h->arena, p->slots[SLOT_HASH_FACTOR].line, OLD_CARRIED, NULL);
 	} else if (strncmp(name, "rdp-cookie", 10) == 0) {
 		old_set(h->arena, line, OLD_DIFFERENT,
 			"weir reads the cookie for 'persist = rdp' only; new clients go round robin");

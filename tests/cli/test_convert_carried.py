@@ -255,6 +255,12 @@ def test_the_second_version_of_a_header_wins(haproxy, default, own, ours):
     assert got.value("listen a", "send-proxy") == ours
 
 
+def test_random_has_the_bound_of_its_load(haproxy):
+    got = haproxy(listen("balance random(3)\nhash-balance-factor 150\nserver t 10.0.0.2:80\n"))
+    assert got.value("listen a", "balance") == "random(3) hash-balance-factor=150"
+    assert got.state("hash-balance-factor")[0] == "carried"
+
+
 LOGGED = "global\nlog 10.0.0.8 local0\n" + LISTEN
 
 
