@@ -104,7 +104,8 @@ struct proxy {
 	struct ini_section *back; /* of a listen with use-server lines: what its servers may need; or NULL */
 	const char *why_not;	 /* then: "mode http" */
 	bool is_page;		 /* HAProxy's statistics page */
-	bool counts;		 /* a track-sc line fills its stick table */
+	const struct proxy *counts; /* whose track-sc line fills its stick table; NULL = nobody's */
+	bool shares;		 /* those of several sections do */
 	bool tls_required;	 /* and refuse everything else */
 	enum { JUDGED_UNKNOWN, JUDGED_NOWHERE, JUDGED_IN_FRONT } judged; /* where its rules are judged */
 	bool is_used;		 /* a defaults section from which something was taken */

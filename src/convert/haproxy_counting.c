@@ -123,11 +123,21 @@ static bool is_filled(struct haproxy *h, const struct proxy *table)
 			struct proxy *filled =
 			    is_tracking(line) ? table_of_line(h, line, h->proxies[n]) : NULL;
 
-			if (filled != NULL)
-				filled->counts = true;
+			if (filled == NULL)
+				continue;
+			filled->shares = filled->shares ||
+					 (filled->counts != NULL && filled->counts != h->proxies[n]);
+			filled->counts = h->proxies[n];
 		}
 	h->counting_known = true;
-	return table != NULL && table->counts;
+	return table != NULL && table->counts != NULL;
+}
+
+bool rules_share_table(struct rules *r, const struct term *t)
+{
+	const struct proxy *table = rules_table_of(r, t);
+
+	return is_filled(r->h, table) && table->shares;
 }
 
 enum rules_counted rules_counted_at(struct rules *r, const struct old_line *line, const struct term *t)

@@ -67,6 +67,8 @@ void rules_settle(struct rules *r, const struct accepted *acc);
 
 /* Whose table counts for a term; NULL: none is known to. */
 const struct proxy *rules_table_of(struct rules *r, const struct term *t);
+/* Do several sections count clients in that table? */
+bool rules_share_table(struct rules *r, const struct term *t);
 /* When is a client counted for a term of this line, which is rule number `r->at`? */
 enum rules_counted rules_counted_at(struct rules *r, const struct old_line *line, const struct term *t);
 /* The number of the rule's kind; RULE_KINDS: another line. */

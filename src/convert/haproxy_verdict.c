@@ -269,10 +269,22 @@ static void limit(struct rules *r, struct accepted *acc, struct old_line *line, 
 			key);
 		return;
 	}
+	if (number == 0) {
+		old_set(r->h->arena, line, OLD_LOST, "it refuses every client");
+		return;
+	}
 	if (alt->rate != NULL)
 		ini_add(r->h->ini, r->out, line, key, "%u/%s", number, period);
 	else
 		ini_add(r->h->ini, r->out, line, key, "%u", number);
+	if (rules_share_table(r, t))
+		old_set(r->h->arena, line, OLD_DIFFERENT,
+			"each frontend counts its clients alone: HAProxy counts those of several in one "
+			"table");
+	if (alt->rate != NULL && counted == RULES_COUNTED_BEFORE)
+		old_set(r->h->arena, line, OLD_DIFFERENT,
+			"who keeps trying gets in at the rate: HAProxy counts refused connections, too, and "
+			"keeps out who does not pause");
 	if (exempt[0] != '\0' && r->exempt == NULL)
 		rules_add_networks(r, line, "limit-exempt", exempt, alt->file || acc->file);
 	r->exempt = exempt;

@@ -261,6 +261,33 @@ def test_random_has_the_bound_of_its_load(haproxy):
     assert got.state("hash-balance-factor")[0] == "carried"
 
 
+SHARED = (DEFAULTS + "backend t\nstick-table type ip size 1k expire 10s store conn_cur,conn_rate(10s)\n" +
+          "".join(f"frontend {name}\nbind 10.0.0.9:{port}\n" + CONNECTION + "track-sc0 src table t\n" +
+                  (CONNECTION + "reject if { sc0_conn_cur(t) gt 9 }\n") * limited + "default_backend b\n"
+                  for name, port, limited in (("f", 80, True), ("g", 81, False))) +
+          "backend b\nserver s 10.0.0.1:80\n")
+
+
+def test_a_table_of_several_frontends_is_several(haproxy):
+    state, why = haproxy(SHARED).state(CONNECTION + "reject")
+    assert state == "different" and "alone" in why
+    got = haproxy(SHARED.replace("track-sc0 src table t\ndefault", "accept\ndefault"))
+    assert got.state(CONNECTION + "reject")[0] == "carried"
+
+
+def test_a_limit_that_admits_nobody_is_lost(haproxy):
+    got = haproxy(listen(TABLE + CONNECTION + "reject if { sc0_conn_cur gt 0 }\n"))
+    assert got.state(CONNECTION + "reject")[0] == "lost"
+    assert got.value("listen a", "maxconn-per-source") is None
+
+
+def test_refused_connections_that_haproxy_counts_are_reported(haproxy):
+    rule, table = CONNECTION + "reject if { src_conn_rate gt 20 }\n", TABLE.splitlines(keepends=True)
+    state, why = haproxy(listen(TABLE + rule)).state(CONNECTION + "reject")
+    assert state == "different" and "keeps trying" in why
+    assert haproxy(listen(table[0] + rule + table[1])).state(CONNECTION + "reject")[0] == "carried"
+
+
 LOGGED = "global\nlog 10.0.0.8 local0\n" + LISTEN
 
 

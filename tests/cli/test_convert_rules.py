@@ -406,7 +406,7 @@ def test_a_rate_has_the_period_of_its_own_table(haproxy, term, rate):
                          CONNECTION + f"track-sc1 src table long\n{rule}\n") +
                   "backend long\nstick-table type ip size 1k store conn_rate(1m)\n")
     assert got.sections["listen a"].get("rate-limit-per-source", [None]) == [rate]
-    assert got.state(rule)[0] == ("no-effect" if rate is None else "carried")
+    assert got.state(rule)[0] == ("no-effect" if rate is None else "different")
 
 
 def test_the_same_list_for_connections_and_contents_is_carried(haproxy):
