@@ -260,18 +260,28 @@ static void convert_section(struct haproxy *h, struct proxy *p)
 /* How weir differs from what the line says, whatever else the section says; NULL: the line is another one. */
 static const char *difference(const struct old_line *line)
 {
-	static const char *const rows[][2] = {
-	    {"load-server-state-from-file", HAPROXY_STATE_FILE},
-	    {"server-state-file-name", HAPROXY_STATE_FILE},
-	    {"log-tag", "syslog is told that the lines are weir's"},
-	    {"log-format-sd", "weir's lines for syslog have no structured data"},
-	    {"email-alert", "weir sends no mail: changes to a server are in its log"},
-	    {"unique-id-format", "weir's unique IDs have a form of their own: {unique_id} in a log format"},
+	static const struct {
+		const char *word;
+		const char *option; /* NULL = the word is no option */
+		const char *how;
+	} rows[] = {
+	    {"load-server-state-from-file", NULL, HAPROXY_STATE_FILE},
+	    {"server-state-file-name", NULL, HAPROXY_STATE_FILE},
+	    {"log-tag", NULL, "syslog is told that the lines are weir's"},
+	    {"log-format-sd", NULL, "weir's lines for syslog have no structured data"},
+	    {"email-alert", NULL, "weir sends no mail: changes to a server are in its log"},
+	    {"unique-id-format", NULL,
+	     "weir's unique IDs have a form of their own: {unique_id} in a log format"},
+	    {"option", "logasap", "a session is logged when it ends, however long it lasts"},
+	    {"option", "log-separate-errors", "sessions that fail are logged at the level of all others"},
+	    {"option", "independent-streams", "bytes in one direction keep both sides from their timeouts"},
+	    {"option", "independant-streams", "bytes in one direction keep both sides from their timeouts"},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		if (strcmp(line->words[0], rows[i][0]) == 0)
-			return rows[i][1];
+		if (strcmp(line->words[0], rows[i].word) == 0 &&
+		    (rows[i].option == NULL || strcmp(old_word(line, 1), rows[i].option) == 0))
+			return rows[i].how;
 	return NULL;
 }
 

@@ -32,6 +32,9 @@ static void add_log(struct haproxy *h, struct old_line *line)
 	for (size_t i = 2; i < line->count; i++) {
 		const char *word = line->words[i];
 
+		if (strcmp(word, "sample") == 0)
+			old_set(h->arena, line, OLD_DIFFERENT,
+				"every session is logged: log-sample in the frontends takes a share of them");
 		if (strcmp(word, "len") == 0 || strcmp(word, "format") == 0 || strcmp(word, "sample") == 0 ||
 		    strcmp(word, "profile") == 0) {
 			i++;
@@ -40,6 +43,10 @@ static void add_log(struct haproxy *h, struct old_line *line)
 		} else if (level == NULL && work_log_level(word) != NULL) {
 			level = work_log_level(word);
 		}
+	}
+	if (strncmp(target, "fd@", 3) == 0 && !is_stream(target)) {
+		old_set(h->arena, line, OLD_LOST, "write log = file:PATH, stderr or syslog:ADDRESS");
+		return;
 	}
 	if (is_stream(target))
 		text = "auto";

@@ -133,6 +133,10 @@ void haproxy_notes(struct haproxy *h)
 
 		if (p->out == NULL)
 			continue;
+		if (IS_FRONT(p) && p->lists[LIST_LOG].count == 0 && ini_find(global, "log") != NULL)
+			work_note(h->work,
+				  "HAProxy logs no sessions of a section without 'log': weir logs those of "
+				  "all sections");
 		if (IS_FRONT(p) || p->lists[LIST_USE].count > 0)
 			note_case(h, p);
 		if (IS_BACK(p)) {

@@ -490,7 +490,7 @@ def test_nginx_what_the_machine_does_has_no_effect(nginx, line):
 def test_notes_have_what_is_not_written(haproxy):
     notes = [note.split()[1] for note in haproxy(listen()).report["notes"]]
     assert notes == ["logs", "ends", "sends", "tries"]
-    got = haproxy("global\nlog /dev/log local0\nhard-stop-after 1m\n" + listen())
+    got = haproxy("global\nlog /dev/log local0\nhard-stop-after 1m\n" + listen("log global\n"))
     assert [note.split()[1] for note in got.report["notes"]] == ["sends", "tries"]
 
 

@@ -291,6 +291,24 @@ def test_refused_connections_that_haproxy_counts_are_reported(haproxy):
 LOGGED = "global\nlog 10.0.0.8 local0\n" + LISTEN
 
 
+def test_a_sample_of_logs_is_different(haproxy):
+    got = haproxy(LOGGED.replace("local0", "sample 1:10 local0"))
+    assert "log-sample" in got.state("log ")[1] and got.state("log ")[0] == "different"
+
+
+def test_a_log_to_a_descriptor_is_lost(haproxy):
+    got = haproxy(LOGGED.replace("10.0.0.8", "fd@3"))
+    assert got.state("log fd@3")[0] == "lost" and "global" not in got.sections
+
+
+def test_a_section_without_logs_is_reported(haproxy):
+    without = "HAProxy logs no sessions of a section without 'log'"
+    assert without in notes(haproxy(LOGGED)) and without not in notes(haproxy(LOGGED + "log global\n"))
+    got = haproxy(LOGGED + "log global\nno log\n")
+    assert got.state("no log")[0] == "different"
+    assert haproxy(LOGGED + "no log\nlog global\n").state("no log")[0] == "no-effect"
+
+
 @pytest.mark.parametrize("first, second, ours", [("option tcplog", 'log-format "%ci %s"', '"{%ci} {%s}"'),
                                                  ('log-format "%ci %s"', "option tcplog", "tcplog"),
                                                  ('log-format "%ci %s"', "option httplog", "tcplog")])
@@ -305,3 +323,9 @@ def test_a_second_format_is_different(haproxy):
     got = haproxy(LOGGED + 'log global\noption tcplog\nlisten b\nbind 10.0.0.9:81\nserver s 10.0.0.1:80\n' +
                   TIMES + 'log global\nlog-format "%ci %s"\n')
     assert got.state("option tcplog")[0] == "different"
+
+
+@pytest.mark.parametrize("option", ["logasap", "log-separate-errors", "independent-streams"])
+def test_an_option_that_weir_lacks_is_different(haproxy, option):
+    assert haproxy(listen(f"option {option}\n")).state(f"option {option}")[0] == "different"
+    assert haproxy(listen(f"no option {option}\n")).state(f"no option {option}")[0] == "no-effect"
