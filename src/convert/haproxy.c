@@ -319,7 +319,8 @@ static void account_for_unused(struct haproxy *h, struct proxy *p)
 
 static void convert_others(struct haproxy *h, struct proxy *p)
 {
-	const char *kind = p->head->words[0];
+	const char *kind = p->head->words[0], *why = NULL;
+	enum old_fate fate = OLD_NO_EFFECT;
 
 	if (strcmp(kind, "resolvers") == 0) {
 		haproxy_resolvers(h, p);
@@ -327,9 +328,17 @@ static void convert_others(struct haproxy *h, struct proxy *p)
 	}
 	if (p->head->fate != OLD_OPEN)
 		return; /* a page took its users */
-	old_set(h->arena, p->head, OLD_NO_EFFECT, "weir has no '%s' sections", kind);
+	if (strcmp(kind, "program") == 0)
+		why = "weir starts no programs: let systemd run it";
+	else if (strcmp(kind, "log-forward") == 0)
+		why = "weir does not forward logs";
+	if (why != NULL)
+		fate = OLD_NOT_OURS;
+	else
+		why = arena_printf(h->arena, "weir has no '%s' sections", kind);
+	old_set(h->arena, p->head, fate, "%s", why);
 	for (size_t i = 0; i < p->all.count; i++)
-		old_set(h->arena, p->all.list[i], OLD_NO_EFFECT, "weir has no '%s' sections", kind);
+		old_set(h->arena, p->all.list[i], fate, "%s", why);
 }
 
 void convert_haproxy(struct work *w)

@@ -225,6 +225,7 @@ void haproxy_keepalive(struct haproxy *h, struct proxy *p);
 void haproxy_times(struct haproxy *h, struct proxy *p);
 /* Adds timeout-half-closed to a frontend. */
 void haproxy_fin(struct haproxy *h, struct proxy *p);
+
 #define HAPROXY_FOREVER LLONG_MAX
 
 /* A time, and the section that says it. */

@@ -157,6 +157,24 @@ static void take_chroot(struct haproxy *h, struct old_line *line, const char *ke
 		h->chroot = old_word(line, 1);
 }
 
+static void take_low_ports(struct haproxy *h, struct old_line *line, const char *key)
+{
+	(void)key;
+	if (strcmp(old_word(line, 1), "on") == 0)
+		old_set(h->arena, line, OLD_DIFFERENT, "weir accepts connections from low ports");
+}
+
+static void take_processes(struct haproxy *h, struct old_line *line, const char *key)
+{
+	(void)key;
+	if (strtoul(old_word(line, 1), NULL, 10) > 1)
+		old_set(h->arena, line, OLD_DIFFERENT,
+			"weir is one process: a limit, such as maxconn, holds for all of it, and not for "
+			"each of %s", old_word(line, 1));
+	else
+		old_set(h->arena, line, OLD_NO_EFFECT, "weir is one process with threads");
+}
+
 static void take_host(struct haproxy *h, struct old_line *line, const char *key)
 {
 	(void)key;
@@ -229,8 +247,9 @@ static const struct row {
 	{"external-check", NULL, take_nothing, "'exec-checks' allows programs"},
 	{"insecure-fork-wanted", NULL, take_nothing, "'exec-checks' allows programs"},
 	{"insecure-setuid-wanted", NULL, take_nothing, "programs gain no rights"},
-	{"nbproc", NULL, take_nothing, "weir is one process with threads"},
+	{"nbproc", NULL, take_processes, NULL},
 	{"chroot", NULL, take_chroot, NULL},
+	{"harden.reject-privileged-ports.tcp", NULL, take_low_ports, NULL},
 	{"unix-bind", NULL, take_unix_bind, NULL},
 	{"server-state-file", NULL, take_other, HAPROXY_STATE_FILE},
 	{"server-state-base", NULL, take_other, HAPROXY_STATE_FILE},

@@ -111,13 +111,15 @@ static bool has_content_rule(const struct proxy *p)
 void haproxy_say_who_waits(struct haproxy *h, struct proxy *p, const struct use_line *routes,
 			   size_t count)
 {
-	bool waits = has_content_rule(p);
+	bool waits = slot_on(p, SLOT_INSPECT) && has_content_rule(p);
 
 	for (size_t i = 0; i < count && !waits; i++)
-		waits = routes[i].to != NULL && has_content_rule(routes[i].owner);
+		waits = routes[i].to != NULL && slot_on(routes[i].owner, SLOT_INSPECT) &&
+			has_content_rule(routes[i].owner);
 	if (!waits)
 		work_note(h->work,
-			  "'%s' has no 'tcp-request content' line: HAProxy mostly chooses the backend before "
-			  "a client has sent anything; weir waits, as the conditions need it",
+			  "'%s' has no 'tcp-request content' line with an inspect-delay: HAProxy mostly "
+			  "chooses the backend before a client has sent anything; weir waits, as the "
+			  "conditions need it",
 			  p->name);
 }

@@ -74,6 +74,10 @@ static void note_retries(struct haproxy *h, const struct proxy *p)
 {
 	const char *name = slot_word(p, SLOT_BALANCE, 0);
 
+	if (strcmp(name, "source") == 0 && p->lists[LIST_SERVER].count > 1)
+		work_note(h->work,
+			  "weir's hash of a client's address is another one than HAProxy's: a client may get "
+			  "another server than before");
 	if (strcmp(slot_word(p, SLOT_RETRIES, 0), "0") != 0)
 		work_note(h->work,
 			  "HAProxy tries a server that did not answer within 'timeout connect' again at "
@@ -112,6 +116,23 @@ static void note_case(struct haproxy *h, const struct proxy *p)
 						   "have none, and weir ignores it");
 }
 
+/* Does a section keep or limit clients by their address, and is there one for IPv6? */
+static bool counts_ipv6(const struct haproxy *h)
+{
+	bool counts = false, ipv6 = false;
+
+	for (size_t i = 0; i < h->ini->count; i++)
+		for (size_t l = 0; l < h->ini->sections[i]->count; l++) {
+			const struct ini_line *line = &h->ini->sections[i]->lines[l];
+
+			ipv6 = ipv6 || (strncmp(line->key, "bind", 4) == 0 &&
+					(line->value[0] == '[' || line->value[0] == ':'));
+			counts = counts || strstr(line->key, "-per-source") != NULL ||
+				 (strcmp(line->key, "sticky") == 0 && strncmp(line->value, "src", 3) == 0);
+		}
+	return counts && ipv6;
+}
+
 void haproxy_notes(struct haproxy *h)
 {
 	const struct ini_section *global = ini_only(h->ini, IN_GLOBAL);
@@ -128,6 +149,10 @@ void haproxy_notes(struct haproxy *h)
 		  "HAProxy sends a client FIN when its server resets or cannot be reached, at a timeout and "
 		  "after 'content reject': weir resets it; after 'timeout server', HAProxy keeps the "
 		  "server's side until the client ends or 'timeout client' is over: weir ends both");
+	if (counts_ipv6(h))
+		work_note(h->work,
+			  "weir takes the clients of an IPv6 /64 for one, in limits per source and in "
+			  "sticky: HAProxy takes each address, in a table of type ipv6");
 	for (size_t i = 0; i < h->count; i++) {
 		const struct proxy *p = h->proxies[i];
 

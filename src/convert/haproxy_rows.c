@@ -271,6 +271,8 @@ const char *haproxy_address(struct arena *a, const char *text, bool is_bind)
 		return text;
 	if (is_address_family(text, "tcp@") || is_address_family(text, "tcp4@"))
 		return inet_address(a, strchr(text, '@') + 1, is_bind);
+	if (is_address_family(text, "tcp6@"))
+		text = arena_printf(a, "ipv6@%s", text + 5);
 	if (is_address_family(text, "ipv4@") || is_address_family(text, "ipv6@")) {
 		const char *inner = inet_address(a, text + 5, is_bind);
 

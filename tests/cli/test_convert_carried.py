@@ -18,6 +18,9 @@ def notes(got):
     return "\n".join(got.report["notes"])
 
 
+# ---- rules about who sends a PROXY header -----------------------------------------------------------------
+
+
 PROXIED = LISTEN.replace("bind 10.0.0.9:80", "bind 10.0.0.9:80 accept-proxy")
 CONNECTION, SESSION = "tcp-request connection ", "tcp-request session "
 TABLE = "stick-table type ip size 1k store conn_rate(10s),conn_cur\ntcp-request connection track-sc0 src\n"
@@ -84,6 +87,9 @@ def test_of_several_tunnels_a_frontend_has_the_longest(haproxy):
     assert got.state("timeout tunnel 2h")[0] == "different"
 
 
+# ---- health checks ----------------------------------------------------------------------------------------
+
+
 CHECKED = "listen a\nbind 10.0.0.9:80\nserver s 10.0.0.1:80 check\n"
 
 
@@ -147,6 +153,9 @@ def test_an_agent_has_an_interval_of_its_own(haproxy):
     assert got.value("listen a", "check-agent-interval") is None
 
 
+# ---- names ------------------------------------------------------------------------------------------------
+
+
 RESOLVERS = "resolvers r\nnameserver x 10.0.0.10:53\nnameserver y 10.0.0.1:53\n"
 BY_R = "server s db.example:80 resolvers r"
 
@@ -201,6 +210,9 @@ def test_a_template_has_as_many_servers(haproxy, count, ours, state):
     assert got.state("server-template")[0] == state
 
 
+# ---- names of TLS -----------------------------------------------------------------------------------------
+
+
 ROUTED = FRONT % ("use_backend c if { req.ssl_sni %s }", "backend c\nserver s 10.0.0.2:80")
 
 
@@ -227,6 +239,14 @@ def test_a_pattern_in_a_map_of_whole_names_is_left_out(haproxy, tmp_path):
     assert got.value("frontend f", "use-backend b") == "sni=a.example"
     assert "use-backend c" not in got.sections["frontend f"]
     assert got.state("use_backend")[0] == "different"
+
+
+# ---- sections and servers ---------------------------------------------------------------------------------
+
+
+def test_tcp6_is_ipv6(haproxy):
+    got = haproxy(LISTEN.replace("10.0.0.9:80", "tcp6@:80 v6only"))
+    assert got.sections["listen a"]["bind"] == ["[::]:80 v6only"] and got.code == 0
 
 
 def test_enabled_takes_back_disabled(haproxy):
@@ -261,6 +281,25 @@ def test_random_has_the_bound_of_its_load(haproxy):
     assert got.state("hash-balance-factor")[0] == "carried"
 
 
+def test_another_hash_is_noted(haproxy):
+    assert "hash of a client" in notes(haproxy(listen("balance source\nserver t 10.0.0.2:80\n")))
+    assert "hash of a client" not in notes(haproxy(listen("server t 10.0.0.2:80\n")))
+
+
+@pytest.mark.parametrize("lines, state", [("nbproc 4\n", "different"), ("nbproc 1\n", "no-effect")])
+def test_limits_of_several_processes_are_different(haproxy, lines, state):
+    assert haproxy("global\n" + lines + LISTEN).state("nbproc")[0] == state
+
+
+@pytest.mark.parametrize("kind", ["program x\ncommand /bin/true", "log-forward x\nbind 10.0.0.9:514"])
+def test_what_a_section_of_another_kind_does_is_not_ours(haproxy, kind):
+    got = haproxy(LISTEN + kind + "\n")
+    assert [got.state(line)[0] for line in kind.splitlines()] == ["not-ours"] * 2
+
+
+# ---- limits -----------------------------------------------------------------------------------------------
+
+
 SHARED = (DEFAULTS + "backend t\nstick-table type ip size 1k expire 10s store conn_cur,conn_rate(10s)\n" +
           "".join(f"frontend {name}\nbind 10.0.0.9:{port}\n" + CONNECTION + "track-sc0 src table t\n" +
                   (CONNECTION + "reject if { sc0_conn_cur(t) gt 9 }\n") * limited + "default_backend b\n"
@@ -275,6 +314,12 @@ def test_a_table_of_several_frontends_is_several(haproxy):
     assert got.state(CONNECTION + "reject")[0] == "carried"
 
 
+@pytest.mark.parametrize("bind, noted", [("[::]:80", True), (":80", False)])
+def test_networks_of_ipv6_clients_are_noted(haproxy, bind, noted):
+    text = listen("stick-table type ipv6 size 1k expire 5m\nstick on src\n").replace("10.0.0.9:80", bind)
+    assert ("/64" in notes(haproxy(text))) == noted
+
+
 def test_a_limit_that_admits_nobody_is_lost(haproxy):
     got = haproxy(listen(TABLE + CONNECTION + "reject if { sc0_conn_cur gt 0 }\n"))
     assert got.state(CONNECTION + "reject")[0] == "lost"
@@ -286,6 +331,9 @@ def test_refused_connections_that_haproxy_counts_are_reported(haproxy):
     state, why = haproxy(listen(TABLE + rule)).state(CONNECTION + "reject")
     assert state == "different" and "keeps trying" in why
     assert haproxy(listen(table[0] + rule + table[1])).state(CONNECTION + "reject")[0] == "carried"
+
+
+# ---- logs -------------------------------------------------------------------------------------------------
 
 
 LOGGED = "global\nlog 10.0.0.8 local0\n" + LISTEN
@@ -329,3 +377,13 @@ def test_a_second_format_is_different(haproxy):
 def test_an_option_that_weir_lacks_is_different(haproxy, option):
     assert haproxy(listen(f"option {option}\n")).state(f"option {option}")[0] == "different"
     assert haproxy(listen(f"no option {option}\n")).state(f"no option {option}")[0] == "no-effect"
+
+
+# ---- waiting ----------------------------------------------------------------------------------------------
+
+
+def test_rules_without_an_inspect_delay_do_not_wait(haproxy):
+    text = FRONT % ("tcp-request content accept if { req.ssl_hello_type 1 }\n"
+                    "use_backend c if { req.ssl_sni -i a.example }%s", "backend c\nserver s 10.0.0.2:80")
+    assert "inspect-delay" in notes(haproxy(text % ""))
+    assert "inspect-delay" not in notes(haproxy(text % "\ntcp-request inspect-delay 5s"))

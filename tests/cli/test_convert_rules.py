@@ -458,7 +458,9 @@ def test_a_limit_of_what_nothing_counts_refuses_nobody(haproxy, rules):
 @pytest.mark.parametrize("lines, said", [
     ("tcp-request inspect-delay 1s\nuse_backend x if { req.ssl_sni a.example }", True),
     ("tcp-request content accept if { req.ssl_hello_type 1 }\nuse_backend x if { req.ssl_sni a.example }",
-     False),
+     True),
+    ("tcp-request inspect-delay 1s\ntcp-request content accept if { req.ssl_hello_type 1 }\n"
+     "use_backend x if { req.ssl_sni a.example }", False),
     ("use_backend x if { src 10.1.0.0/16 }", False),
 ])
 def test_a_note_says_that_haproxy_does_not_wait(haproxy, lines, said):
