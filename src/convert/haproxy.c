@@ -128,11 +128,13 @@ static void make_section(struct haproxy *h, struct proxy *p)
 	const unsigned kind = p->kind == PROXY_FRONTEND	 ? IN_FRONTEND
 			      : p->kind == PROXY_BACKEND ? IN_BACKEND
 							 : IN_LISTEN;
+	const struct proxy *before = p->same_name;
 
+	p->front = before == NULL || (before->out != NULL && IS_FRONT(before)) ? before : before->front;
 	if (p->why_not != NULL || p->is_page || (!IS_FRONT(p) && !IS_BACK(p)))
 		return;
 	/* HAProxy takes servers, and no address, as a backend. */
-	p->out = ini_section(h->ini, kind, haproxy_name(h->arena, p->name), p->head);
+	p->out = ini_section(h->ini, kind, haproxy_section_name(h, p), p->head);
 	old_set(h->arena, p->head, OLD_CARRIED, NULL);
 	if (p->from != NULL)
 		p->from->is_used = true;

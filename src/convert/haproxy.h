@@ -95,6 +95,8 @@ struct proxy {
 	struct old_line *head;
 	struct proxy *from; /* its defaults section */
 	struct proxy *same_name; /* the one before it */
+	const struct proxy *front; /* the last of its name before it that takes clients, and is converted */
+	unsigned number;	   /* of a frontend, among those of its name; 0 = the first */
 	struct old_lines all;
 	struct slot_value slots[SLOTS];
 	struct old_lines lists[LISTS];
@@ -166,6 +168,8 @@ void haproxy_say_duration(struct haproxy *h, struct old_line *line, const char *
 
 /* A name of HAProxy's in our words: a colon would end the key. */
 const char *haproxy_name(struct arena *a, const char *name);
+/* The name of the section that `p` becomes. */
+const char *haproxy_section_name(struct haproxy *h, struct proxy *p);
 /* The same for a server, and different from those that the section has. */
 const char *haproxy_server_name(struct haproxy *h, const struct ini_section *s, struct old_line *line,
 				const char *name);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * haproxy_names.c - names that HAProxy accepts and an INI does not: a colon, two servers of one name, and
- * regular expressions for names of TLS clients.
+ * haproxy_names.c - names that HAProxy accepts and an INI does not: a colon, two servers or frontends of one
+ * name, and regular expressions for names of TLS clients.
  *
- * HAProxy before 2.4 took two servers of one name, and many files still have them. Main thread.
+ * HAProxy before 2.4 took two servers of one name, and before 1.6 two frontends; many files still have them.
+ * Main thread.
  */
 #include <string.h>
 
@@ -50,6 +51,20 @@ const char *haproxy_server_name(struct haproxy *h, const struct ini_section *s, 
 		old_set(h->arena, line, OLD_DIFFERENT, "its name is '%s': '%s' is a server before it", ours,
 			name);
 	return ours;
+}
+
+/* Nothing leads to a frontend by its name: the second of one name gets a number. */
+const char *haproxy_section_name(struct haproxy *h, struct proxy *p)
+{
+	const char *name = haproxy_name(h->arena, p->name);
+
+	if (p->kind != PROXY_FRONTEND || p->front == NULL)
+		return name;
+	p->number = p->front->number + 1;
+	name = haproxy_new_name(h, arena_printf(h->arena, "%s-%u", name, p->number + 1));
+	old_set(h->arena, p->head, OLD_DIFFERENT, "its name is '%s': '%s' is a section before it", name,
+		p->name);
+	return name;
 }
 
 size_t haproxy_names_of_patterns(struct arena *a, const char **values, size_t count, struct term *t)
