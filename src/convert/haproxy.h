@@ -221,6 +221,8 @@ bool haproxy_is_name_map(struct haproxy *h, const char *text);
 /* use_backend with such a map. */
 void haproxy_name_map(struct haproxy *h, struct proxy *p, struct old_line *line);
 void haproxy_sticking(struct haproxy *h, struct proxy *p);
+/* A stick-table line whose clients weir keeps or counts. */
+void haproxy_take_table(struct haproxy *h, struct old_line *table);
 /* The name of a backend that a frontend sends clients to; NULL after the last. */
 const char *haproxy_target(const struct proxy *p, size_t i);
 /* Adds what makes the kernel send keepalive probes. */

@@ -80,6 +80,17 @@ static const char *words_of_table(struct haproxy *h, const struct proxy *p, bool
 	return text;
 }
 
+void haproxy_take_table(struct haproxy *h, struct old_line *table)
+{
+	if (table->fate >= OLD_CARRIED)
+		return; /* many rules may ask for one table */
+	old_set(h->arena, table, OLD_CARRIED, NULL);
+	for (size_t i = 1; i + 1 < table->count; i++)
+		if (strcmp(table->words[i], "peers") == 0)
+			old_set(h->arena, table, OLD_DIFFERENT,
+				"weir has no peers: each machine has a table of its own");
+}
+
 static void keep_by_table(struct haproxy *h, struct proxy *p)
 {
 	struct old_line *stick = p->slots[SLOT_STICK].line, *table = p->slots[SLOT_TABLE].line;
@@ -88,11 +99,8 @@ static void keep_by_table(struct haproxy *h, struct proxy *p)
 	/* Of few addresses, none is forgotten for want of room: the server of today is that of tomorrow. */
 	const bool longest = forever && strcmp(slot_word(p, SLOT_STICK, 0), "dst") == 0;
 
-	for (size_t i = 1; table != NULL && i + 1 < table->count; i++)
-		if (strcmp(table->words[i], "peers") == 0)
-			old_set(h->arena, table, OLD_LOST, "weir has no peers: each machine has its table");
 	if (table != NULL)
-		old_set(h->arena, table, OLD_CARRIED, NULL);
+		haproxy_take_table(h, table);
 	ini_add(h->ini, p->out, stick, "sticky", "%s%s", words, longest ? " expire=365d" : "");
 	drop_stored_responses(h, p);
 	if (is_sent(slot_word(p, SLOT_STICK, 0)))

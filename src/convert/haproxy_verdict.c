@@ -48,7 +48,7 @@ static const char *period_of(struct rules *r, const struct term *t)
 			at = strstr(s->line->words[i], "sess_rate(");
 		if (at == NULL)
 			continue;
-		old_set(r->h->arena, s->line, OLD_CARRIED, NULL);
+		haproxy_take_table(r->h, s->line);
 		return haproxy_duration(r->h->arena,
 					arena_strndup(r->h->arena, at + 10, strcspn(at + 10, ")")));
 	}
