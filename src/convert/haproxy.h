@@ -133,6 +133,7 @@ struct haproxy {
 	const char *closed;	/* a backend that closes; NULL = none was needed */
 	struct index host_names; /* by the variable for the address of each */
 	unsigned stand_ins;	/* addresses of bind lines that are judged in place of variables */
+	size_t own_names; /* backends that were looked at for the names of clients */
 	size_t use_routes, use_pairs; /* how many of them there are, and were compared */
 	struct proxy *defaults; /* the last */
 	struct index asked;	/* the names of resolvers that converted servers ask */
@@ -216,10 +217,11 @@ void haproxy_use_servers(struct haproxy *h);
 void haproxy_rules(struct haproxy *h, struct proxy *p);
 /* What "var(NAME)" stands for: the sample that a rule of the section always puts there. NULL: another one. */
 const char *haproxy_sample_of(struct haproxy *h, const struct proxy *p, const char *criterion);
-/* Is the backend of use_backend looked up in a map of names? */
-bool haproxy_is_name_map(struct haproxy *h, const char *text);
-/* use_backend with such a map. */
-void haproxy_name_map(struct haproxy *h, struct proxy *p, struct old_line *line);
+/* use_backend with the name that a client of TLS asks for: a map has the backend of that name, or the backend
+ * has it itself. `*tls`: such clients are looked for; `*always`: it takes every client. False: the backend is
+ * computed in another way. */
+bool haproxy_named_backend(struct haproxy *h, struct proxy *p, struct old_line *line, bool *tls,
+			   bool *always);
 void haproxy_sticking(struct haproxy *h, struct proxy *p);
 /* A stick-table line whose clients weir keeps or counts. */
 void haproxy_take_table(struct haproxy *h, struct old_line *table);

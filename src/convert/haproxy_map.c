@@ -3,11 +3,13 @@
  * haproxy_map.c - use_backend with a map of names: %[req.ssl_sni,lower,map(FILE,DEFAULT)].
  *
  * The file is read now. Of `map`, whose names are whole, the first line with a name counts; of `map_end` and
- * `map_dom`, the first line that fits, however long it is. Main thread.
+ * `map_dom`, the first line that fits, however long it is. Without a map, a backend has the name of its
+ * clients: %[req.ssl_sni,lower]. Main thread.
  */
 #include <string.h>
 
 #include "haproxy.h"
+#include "haproxy_route.h"
 #include "weir/base/check.h"
 #include "weir/config/reader.h"
 
@@ -163,14 +165,7 @@ static void add_line(struct name_map *m, const char *target, const char *list)
 		line->stand_in = work_without_files(m->h->arena, line->value);
 }
 
-bool haproxy_is_name_map(struct haproxy *h, const char *text)
-{
-	struct name_map m = {.h = h};
-
-	return read_expression(&m, text);
-}
-
-void haproxy_name_map(struct haproxy *h, struct proxy *p, struct old_line *line)
+static void take_map(struct haproxy *h, struct proxy *p, struct old_line *line)
 {
 	struct name_map m = {.h = h, .p = p, .line = line};
 
@@ -198,4 +193,118 @@ void haproxy_name_map(struct haproxy *h, struct proxy *p, struct old_line *line)
 			ini_add(h->ini, p->out, line, "default-backend", "%s", to->out->name);
 	}
 	old_set(h->arena, line, OLD_CARRIED, NULL);
+}
+
+/* ---- %[req.ssl_sni,lower] ---- */
+
+#define LOWER "abcdefghijklmnopqrstuvwxyz"
+#define UPPER "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+#define LOOKS_MAX 20000 /* of all rules at the name of a section */
+
+/* What is around the name of a client in that of a backend. */
+struct own_name {
+	const char *before, *behind;
+	bool lower;
+};
+
+static bool read_own_name(struct arena *a, const char *text, struct own_name *n)
+{
+	static const char *const samples[] = {"req.ssl_sni", "req_ssl_sni"};
+	const char *open = strstr(text, "%["), *close = open != NULL ? strchr(open, ']') : NULL, *inside;
+
+	if (close == NULL || memchr(text, '%', (size_t)(open - text)) != NULL || strchr(close, '%') != NULL)
+		return false;
+	n->before = arena_strndup(a, text, (size_t)(open - text));
+	n->behind = close + 1;
+	inside = arena_strndup(a, open + 2, (size_t)(close - open) - 2);
+	for (size_t i = 0; i < ARRAY_LEN(samples); i++) {
+		const size_t len = strlen(samples[i]);
+
+		n->lower = strncmp(inside, samples[i], len) == 0 && strcmp(inside + len, ",lower") == 0;
+		if (n->lower || strcmp(inside, samples[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The name whose clients have the backend of this name; NULL: there are none. */
+static const char *name_of_clients(struct arena *a, const struct own_name *n, const char *backend)
+{
+	const size_t before = strlen(n->before), behind = strlen(n->behind), len = strlen(backend);
+	const char *name;
+
+	if (len <= before + behind || strncmp(backend, n->before, before) != 0 ||
+	    strcmp(backend + len - behind, n->behind) != 0)
+		return NULL;
+	name = arena_strndup(a, backend + before, len - before - behind);
+	if (strspn(name, LOWER UPPER "0123456789.-") != strlen(name) || strchr(".-", name[0]) != NULL ||
+	    strstr(name, "..") != NULL)
+		return NULL;
+	return name;
+}
+
+/* Adds a line per backend that has the name of a server; false if there is none. */
+static bool take_own_names(struct haproxy *h, struct proxy *p, struct old_line *line)
+{
+	struct name_map m = {.h = h, .p = p, .line = line};
+	struct own_name n;
+	bool any = false;
+
+	check(read_own_name(h->arena, old_word(line, 1), &n));
+	h->own_names += h->count;
+	for (size_t i = 0; i < h->count && h->own_names <= LOOKS_MAX; i++) {
+		const struct proxy *to = h->proxies[i];
+		const char *name = IS_BACK(to) ? name_of_clients(h->arena, &n, to->name) : NULL;
+		const bool upper = name != NULL && strpbrk(name, UPPER) != NULL;
+
+		if (name == NULL || (upper && n.lower) || haproxy_find(h, BACKENDS, to->name) != to)
+			continue;
+		if (upper)
+			old_set(h->arena, line, OLD_DIFFERENT, "'%s' has no line: weir's names have no case",
+				name);
+		else if (to->out == NULL && strstr(to->why_not, "weir") != NULL)
+			old_set(h->arena, line, OLD_DIFFERENT, "'%s' has no line: %s", name, to->why_not);
+		else
+			add_line(&m, to->name, name);
+		any = true;
+	}
+	if (any)
+		old_set(h->arena, line, OLD_CARRIED, NULL);
+	return any;
+}
+
+bool haproxy_named_backend(struct haproxy *h, struct proxy *p, struct old_line *line, bool *tls,
+			   bool *always)
+{
+	const struct old_lines *rules = &p->lists[LIST_ROUTE];
+	struct name_map m = {.h = h};
+	struct own_name n;
+	const bool map = read_expression(&m, old_word(line, 1));
+	struct condition c;
+
+	if (!map && !read_own_name(h->arena, old_word(line, 1), &n))
+		return false;
+	haproxy_line_terms(h, p, line, &c);
+	if (!condition_has_name(&c)) {
+		if (map)
+			old_set(h->arena, line, OLD_LOST,
+				"a map with a condition: write a use-backend line per backend, with sni= and "
+				"it");
+		return map;
+	}
+	if (map)
+		take_map(h, p, line);
+	else if (!take_own_names(h, p, line))
+		return false;
+	*tls = true;
+	condition_carried(h, &c);
+	*always = ini_find(p->out, "default-backend") != NULL;
+	if (*always && line->count > 2)
+		old_set(h->arena, line, OLD_DIFFERENT,
+			"its condition is left out: a name in the map decides, for all others its default");
+	else if (!*always && line != rules->list[rules->count - 1])
+		old_set(h->arena, line, OLD_DIFFERENT,
+			"names without a backend go on to the lines below: HAProxy's to default_backend");
+	return true;
 }

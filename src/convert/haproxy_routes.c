@@ -385,29 +385,15 @@ static bool is_ours(struct routing *r, const char *name)
 	return false;
 }
 
-/* use_backend with a map. False: the name is computed in another way. */
-static bool take_map(struct routing *r)
+/* use_backend with a map, or with a name of TLS. False: the name is computed in another way. */
+static bool take_named(struct routing *r)
 {
-	struct old_line *line = r->line;
-	struct condition c;
+	bool always = false;
 
-	if (!haproxy_is_name_map(r->h, r->backend))
+	if (!haproxy_named_backend(r->h, r->p, r->line, &r->tls, &always))
 		return false;
-	haproxy_line_terms(r->h, r->p, line, &c);
-	if (!condition_has_name(&c)) {
-		old_set(r->h->arena, line, OLD_LOST,
-			"a map with a condition: write a use-backend line per backend, with sni= and it");
-		return true;
-	}
-	haproxy_name_map(r->h, r->p, line);
-	r->tls = true;
-	condition_carried(r->h, &c);
-	if (ini_find(r->p->out, "default-backend") == NULL)
-		return true;
-	r->always = line;
-	if (line->count > 2)
-		old_set(r->h->arena, line, OLD_DIFFERENT,
-			"its condition is left out: a name in the map decides, for all others its default");
+	if (always)
+		r->always = r->line;
 	return true;
 }
 
@@ -427,7 +413,7 @@ static void take_route(struct routing *r, size_t rule)
 				r->always->line);
 		return;
 	}
-	if (strchr(r->backend, '%') != NULL && take_map(r))
+	if (strchr(r->backend, '%') != NULL && take_named(r))
 		return;
 	if (route->to == NULL && !is_ours(r, r->backend))
 		return;

@@ -299,7 +299,7 @@ def test_routes(haproxy, lines, ours):
     ("use_backend x if { req.payload(0,1) -m bin 16 05 }", "'req.payload'"),
     ("use_backend x if { req.payload(0,7) -m str SSH- }", "'req.payload'"),
     ("use_backend x if !{ src 10.0.0.0/8 }\nuse_backend x if { hdr(host) a }", "no 'not'"),
-    ("use_backend %[req.ssl_sni] if TRUE", "computes"),
+    ("use_backend %[req.ssl_sni,field(1,.)] if TRUE", "computes"),
     ("use_backend x if nobody", "no acl 'nobody'"),
 ])
 def test_a_route_that_weir_cannot_take_is_lost(haproxy, line, why):
