@@ -14,7 +14,6 @@
 
 #include "pattern.h"
 #include "weir/base/check.h"
-#include "weir/base/digit.h"
 #include "weir/base/text.h"
 
 const char *nginx_subject_word(enum nginx_subject subject)
@@ -70,7 +69,7 @@ const char *nginx_map_source(const struct old_line *block)
 
 /* ---- entries ---- */
 
-static void add_entry(struct nginx_map *m, struct old_line *line, const char *key, enum nginx_rank rank)
+void nginx_map_add(struct nginx_map *m, struct old_line *line, const char *key, enum nginx_rank rank)
 {
 	m->entries = arena_grow(m->n->arena, m->entries, m->count, sizeof(*m->entries));
 	m->entries[m->count++] = (struct nginx_entry){line, key, old_word(line, 1), rank, strlen(key)};
@@ -120,7 +119,7 @@ static void take_pattern(struct nginx_map *m, struct old_line *line, const char 
 			"no name fits it, and nginx tries no pattern where a client gives none");
 		return;
 	}
-	add_entry(m, line, names, RANK_PATTERN);
+	nginx_map_add(m, line, names, RANK_PATTERN);
 	if (differs != NULL)
 		old_set(m->n->arena, line, OLD_DIFFERENT, "%s", differs);
 	if (!any_case && m->block != NULL)
@@ -132,14 +131,14 @@ static void take_name(struct nginx_map *m, struct old_line *line, const char *ke
 	struct arena *a = m->n->arena;
 
 	if (key[0] == '\0') {
-		add_entry(m, line, "none", RANK_EXACT);
+		nginx_map_add(m, line, "none", RANK_EXACT);
 	} else if (key[0] != '~' && strpbrk(key + 1, "\\^$()|") != NULL) {
 		old_set(a, line, OLD_NO_EFFECT,
 			"no client asks for this as a name: a regular expression begins with '~'");
 	} else if (key[0] == '~') {
 		take_pattern(m, line, key + 1);
 	} else if (key[0] == '*' || key[0] == '.') {
-		add_entry(m, line, key, RANK_WILD);
+		nginx_map_add(m, line, key, RANK_WILD);
 		if (!m->hostnames)
 			old_set(a, line, OLD_DIFFERENT,
 				"without 'hostnames', nginx takes this for the name itself; weir for those "
@@ -148,7 +147,7 @@ static void take_name(struct nginx_map *m, struct old_line *line, const char *ke
 		old_set(a, line, OLD_LOST,
 			"weir's names may begin in any way (*.NAME), not end: write them out");
 	} else {
-		add_entry(m, line, key[0] == '\\' ? key + 1 : key, RANK_EXACT);
+		nginx_map_add(m, line, key[0] == '\\' ? key + 1 : key, RANK_EXACT);
 	}
 }
 
@@ -193,7 +192,7 @@ static void take_protocol(struct nginx_map *m, struct old_line *line, const char
 		old_set(m->n->arena, line, OLD_LOST, "weir does not tell versions of TLS apart");
 		return;
 	}
-	add_entry(m, line, key[0] == '\0' ? "http,ssh,other" : "tls", RANK_EXACT);
+	nginx_map_add(m, line, key[0] == '\0' ? "http,ssh,other" : "tls", RANK_EXACT);
 	if (key[0] == '~' && nginx_fits(key, "TLSv1") == FITS && nginx_fits(key, "TLSv1.1") == FITS &&
 	    nginx_fits(key, "TLSv1.2") == FITS && nginx_fits(key, "TLSv1.3") == FITS)
 		return;
@@ -220,36 +219,12 @@ static void take_alpn(struct nginx_map *m, struct old_line *line, const char *ke
 		old_set(m->n->arena, line, OLD_LOST, "write alpn=PROTOCOL for each");
 		return;
 	}
-	add_entry(m, line, out, RANK_PATTERN);
+	nginx_map_add(m, line, out, RANK_PATTERN);
 	if (!begins || strcmp(text, "\\b") != 0)
 		old_set(m->n->arena, line, OLD_DIFFERENT,
 			"nginx compares this with all that a client offers: weir takes a client that offers "
 			"'%s', whatever else it offers",
 			out);
-}
-
-/* Longer prefixes first: their length counts as the rank's. Ranges, and the patterns of a map, are tried in
- * the order of the file. */
-static void take_network(struct nginx_map *m, struct old_line *line, const char *key)
-{
-	struct arena *a = m->n->arena;
-	const bool pattern = key[0] == '~';
-	const char *slash = strchr(key, '/'), *list = NULL;
-
-	if (pattern)
-		list = nginx_address_pattern(a, key + 1 + (key[1] == '*'));
-	else if (is_digit(key[0]) && strchr(key, '-') != NULL)
-		list = nginx_range(a, key);
-	else if (is_digit(key[0]) || strchr(key, ':') != NULL)
-		list = nginx_network(a, key);
-	if (list == NULL) {
-		old_set(a, line, OLD_LOST, "not a network");
-		return;
-	}
-	add_entry(m, line, list, pattern ? RANK_PATTERN : RANK_WILD);
-	if (slash != NULL && !pattern && strcmp(m->block->words[0], "map") == 0)
-		old_set(a, line, OLD_DIFFERENT, "nginx's map compares this as a text, weir as a network");
-	m->entries[m->count - 1].len = slash != NULL && !pattern ? (size_t)strtoul(slash + 1, NULL, 10) : 128;
 }
 
 bool nginx_map_is_parameter(const struct old_line *line)
@@ -271,9 +246,9 @@ static void take_key(struct nginx_map *m, struct old_line *line, const char *key
 	else if (m->subject == BY_ALPN)
 		take_alpn(m, line, key);
 	else if (m->subject == BY_SOURCE)
-		take_network(m, line, key);
+		nginx_map_take_network(m, line, key);
 	else
-		add_entry(m, line, key, RANK_EXACT);
+		nginx_map_add(m, line, key, RANK_EXACT);
 }
 
 /* ---- texts around a variable ---- */
@@ -341,6 +316,7 @@ static void take_line(struct nginx_map *m, struct old_line *line, const char *be
 	} else if (line->count != 2) {
 		old_set(m->n->arena, line, OLD_LOST, "an entry has a value");
 	} else if (strcmp(key, "default") == 0) {
+		nginx_geo_take_default(m);
 		if (!m->ended) {
 			m->otherwise = line->words[1];
 			m->otherwise_line = line;
@@ -411,12 +387,15 @@ void nginx_map_read(struct nginx *n, struct old_line *block, enum nginx_subject 
 {
 	*m = (struct nginx_map){.n = n, .block = block, .subject = subject};
 	m->hostnames = nginx_find(&block->inside, NULL, "hostnames") != NULL;
+	m->is_geo = strcmp(block->words[0], "geo") == 0;
+	m->ranges = m->is_geo && nginx_find(&block->inside, NULL, "ranges") != NULL;
 	nginx_map_survey(m);
 	for (size_t i = 0; i < block->inside.count; i++) {
 		take_line(m, block->inside.list[i], before, after);
 		m->past_other |= block->inside.list[i] == m->last_other;
 	}
 	settle_nameless(m);
+	nginx_geo_settle(m);
 	nginx_map_sort(m);
 }
 

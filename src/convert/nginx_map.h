@@ -40,6 +40,9 @@ struct nginx_map {
 	bool past_other;		   /* that one has been read */
 	const char *today;		   /* by version of TLS: what clients of 1.2 or 1.3 get */
 	bool old_versions; /* by version: those of 1.3 get `rest`, and those without TLS something else */
+	bool is_geo;
+	bool ranges; /* its keys are ranges of addresses */
+	struct index networks; /* of a geo: where its entries are, by key */
 	bool ended; /* a pattern takes all clients that no exact entry takes; it is `otherwise` */
 };
 
@@ -53,6 +56,14 @@ const char *nginx_map_source(const struct old_line *block);
 enum nginx_subject nginx_subject_of(const char *variable);
 /* The word of a use-backend line for a subject. */
 const char *nginx_subject_word(enum nginx_subject subject);
+/* Adds an entry with the value of its line. */
+void nginx_map_add(struct nginx_map *m, struct old_line *line, const char *key, enum nginx_rank rank);
+/* Adds the entry of a network, a range of addresses or a pattern over them. */
+void nginx_map_take_network(struct nginx_map *m, struct old_line *line, const char *key);
+/* Of a geo: its `default` is there. A map has none of this. */
+void nginx_geo_take_default(struct nginx_map *m);
+/* Of a geo: all of its lines have been read. */
+void nginx_geo_settle(struct nginx_map *m);
 /* Reads the entries of a map whose source is a variable of `subject` between two texts. */
 void nginx_map_read(struct nginx *n, struct old_line *block, enum nginx_subject subject, const char *before,
 		    const char *after, struct nginx_map *m);

@@ -205,7 +205,7 @@ def test_a_control_character_is_an_error(nginx):
 
 @pytest.mark.parametrize("maps, lines", [
     ("geo $u { ranges; 10.0.0.0-10.0.0.255 a; 10.0.1.1-10.0.1.4 b; default c; }",
-     [("a", "src=10.0.0.0/24"), ("b", "src=10.0.1.1/32,10.0.1.2/31,10.0.1.4/32"), ("default-backend", "c")]),
+     [("b", "src=10.0.1.1/32,10.0.1.2/31,10.0.1.4/32"), ("a", "src=10.0.0.0/24"), ("default-backend", "c")]),
     (r"map $remote_addr $u { ~^10\.1\. a; ~^10\. b; ~^1\.2\.3\.4$ a; 9.9.9.9 a; default c; }",
      [("a", "src=9.9.9.9,10.1.0.0/16"), ("b", "src=10.0.0.0/8"), ("a", "src=1.2.3.4/32"),
       ("default-backend", "c")]),
@@ -216,6 +216,28 @@ def test_a_control_character_is_an_error(nginx):
 def test_networks_of_a_map(nginx, maps, lines):
     got = nginx(preread("$u", maps))
     assert routes(got) == lines and got.code == (10 if "/33" in maps else 0)
+
+
+@pytest.mark.parametrize("entries, lines, fates", [
+    ("ranges; 10.0.0.0-10.255.255.255 a; 10.1.0.0-10.1.255.255 b; default c;",
+     [("b", "src=10.1.0.0/16"), ("a", "src=10.0.0.0/8"), ("default-backend", "c")], {}),
+    ("10.0.0.0/8 a; 10.0.0.0/8 b; 10.1.2.3 a; 10.1.2.3/32 b; 2001:DB8::0/32 b; 2001:db8::/32 a; default c;",
+     [("b", "src=10.1.2.3/32"), ("a", "src=2001:db8::/32"), ("b", "src=10.0.0.0/8"),
+      ("default-backend", "c")],
+     {"10.0.0.0/8 a": "no-effect", "10.1.2.3 a": "no-effect", "2001:DB8::0/32": "no-effect"}),
+    ("10.0.0.0/8 a; 10.1.0.0/16 b; delete 10.0.0.0/8; delete 11.0.0.0/8; default c;",
+     [("b", "src=10.1.0.0/16"), ("default-backend", "c")],
+     {"10.0.0.0/8": "no-effect", "delete 10": "carried", "delete 11": "no-effect"}),
+    ("ranges; 10.0.0.0-10.0.0.9 a; delete 10.0.0.0-10.0.0.4; default c;",
+     [("a", "src=10.0.0.0/29,10.0.0.8/31"), ("default-backend", "c")], {"delete": "lost"}),
+    ("0.0.0.0/0 a; 10.0.0.1 b; default c;", [("b", "src=10.0.0.1"), ("default-backend", "c")],
+     {"0.0.0.0/0": "no-effect"}),
+    ("default c; 0.0.0.0/0 a;", [("a", "src=0.0.0.0/0"), ("default-backend", "c")], {}),
+])
+def test_the_last_line_of_a_geo_counts(nginx, entries, lines, fates):
+    got = nginx(preread("$u", "geo $u { " + entries + " }"))
+    assert routes(got) == lines
+    assert {line: got.state(line)[0] for line in fates} == fates
 
 
 @pytest.mark.parametrize("key", [r"~^10", r"~^10\.x", r"~10\.", r"~^300\.", r"~^1\.2\.3\.4\.",
