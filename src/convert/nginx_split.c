@@ -30,6 +30,7 @@ struct split {
 	struct member members[MEMBERS_MAX];
 	size_t count;
 	struct old_line *lost; /* the first part that has no server */
+	double left;	       /* what no part has */
 };
 
 static void add_member(struct split *s, struct old_line *line, const char *address, double share)
@@ -97,15 +98,15 @@ static void add_part(struct split *s, struct old_line *line, const char *target,
 static void read_parts(struct split *s, const struct old_line *block, const char *text)
 {
 	const char *name = block->words[block->count - 1] + 1;
-	double left = WHOLE;
 
+	s->left = WHOLE;
 	for (size_t i = 0; i < block->inside.count; i++) {
 		struct old_line *line = block->inside.list[i];
 		const char *target = nginx_replace(s->n->arena, text, name, old_word(line, 1));
 		const double share =
-		    strcmp(line->words[0], "*") == 0 ? left : strtod(line->words[0], NULL) * WHOLE / 100;
+		    strcmp(line->words[0], "*") == 0 ? s->left : strtod(line->words[0], NULL) * WHOLE / 100;
 
-		left -= share;
+		s->left -= share;
 		if (line->count != 2 || share < 0)
 			old_set(s->n->arena, line, OLD_LOST, "a part has a percentage and a value");
 		else if (share > 0)
@@ -137,10 +138,24 @@ static unsigned weight_for(const struct split *s, double share)
 	return share / unit < 1 ? 1 : (unsigned)(share / unit + 0.5);
 }
 
+/* Chooses the server by what nginx hashes, where weir can. */
+static void add_balance(struct nginx *n, struct ini_section *section, struct old_line *block)
+{
+	const char *source = nginx_map_source(block);
+
+	if (nginx_is_of_connection(source) || strstr(source, "$msec") != NULL)
+		return;
+	if (strstr(source, "remote_addr") != NULL)
+		ini_add(n->ini, section, NULL, "balance", "source");
+	else
+		old_set(n->arena, block, OLD_DIFFERENT,
+			"nginx gives all connections with the same '%s' to the same part: weir's servers "
+			"take turns", source);
+}
+
 bool nginx_split(struct nginx *n, struct ini_section *section, struct old_line *block, const char *text)
 {
 	struct split *s = arena_alloc(n->arena, sizeof(*s));
-	const char *source = nginx_map_source(block);
 
 	*s = (struct split){.n = n};
 	read_parts(s, block, text);
@@ -152,8 +167,11 @@ bool nginx_split(struct nginx *n, struct ini_section *section, struct old_line *
 	for (size_t i = 0; i < s->count; i++)
 		ini_add(n->ini, section, s->members[i].line, arena_printf(n->arena, "server s%zu", i + 1),
 			"%s weight=%u", s->members[i].address, weight_for(s, s->members[i].share));
-	if (strstr(source, "remote_addr") != NULL && strstr(source, "remote_port") == NULL)
-		ini_add(n->ini, section, NULL, "balance", "source");
+	add_balance(n, section, block);
+	if (s->left >= 0.5)
+		old_set(n->arena, block, OLD_DIFFERENT,
+			"nginx closes the %.2f %% of the clients that no part has: weir gives them to the "
+			"parts", s->left * 100 / WHOLE);
 	old_set(n->arena, block, OLD_DIFFERENT,
 		"the parts are weights of servers of one backend: if a server is down, its clients go to "
 		"the others");

@@ -376,6 +376,18 @@ def test_a_split_by_address_hashes_and_has_the_servers_of_its_upstreams(nginx):
     assert got.state("25%")[0] == "lost" and got.report["result"] is False
 
 
+@pytest.mark.parametrize("source, parts, why, balance", [
+    ("$remote_addr", "10% 10.0.0.1:1; 20.5% 10.0.0.2:1;", "closes the 69.50 %", ["source"]),
+    ("$ssl_preread_server_name", "50% 10.0.0.1:1; * 10.0.0.2:1;", "the same '$ssl_preread_server_name'", []),
+    ("$msec", "50% 10.0.0.1:1; 50% 10.0.0.2:1;", "", []),
+])
+def test_what_a_split_does_otherwise(nginx, source, parts, why, balance):
+    got = nginx(stream(f"split_clients {source} $s {{ {parts} }}\nserver {{ listen 80; proxy_pass $s; }}"))
+    assert got.sections["listen s"].get("balance", []) == balance
+    assert why in got.state("split_clients")[1]
+    assert ("; " in got.state("split_clients")[1]) == (why != "")
+
+
 def test_a_split_behind_a_map(nginx):
     got = nginx(preread("$u", 'split_clients $remote_addr $s { 50% 10.0.1.1:1; * 10.0.1.2:1; }\n' + SNI +
                         "a.com $s; default a; }"))
