@@ -183,6 +183,22 @@ static void take_total_time(struct serving *v)
 			"'retries' takes timeout-connect");
 }
 
+/* A time of 0 is over at once for nginx, and never for weir. */
+static void judge_time(struct serving *v, struct old_line *line)
+{
+	const long long time = nginx_milliseconds(old_word(line, 1));
+	const bool is_used = serving_find(v, line->words[0]) == line &&
+			     (v->proxy || strcmp(line->words[0], "proxy_protocol_timeout") != 0) &&
+			     (serving_is_on(serving_find(v, "ssl_preread")) ||
+			      strcmp(line->words[0], "preread_timeout") != 0);
+
+	if (time < 0)
+		old_set(v->n->arena, line, OLD_LOST, "'%s' is not a time", old_word(line, 1));
+	else if (time == 0 && is_used)
+		old_set(v->n->arena, line, OLD_DIFFERENT,
+			"with 0, nginx ends its clients at once: weir has no limit");
+}
+
 /* Marks the lines, of the block or of stream, whose value is in lines of the section without being their
  * source, and those that say what is so anyway. */
 static void finish_lines(struct serving *v, const struct old_lines *lines)
@@ -190,7 +206,8 @@ static void finish_lines(struct serving *v, const struct old_lines *lines)
 	static const char *const carried[] = {
 	    "listen",	   "proxy_pass",      "proxy_timeout", "proxy_connect_timeout",
 	    "ssl_preread", "preread_timeout"};
-	static const char *const times[] = {"proxy_timeout", "proxy_connect_timeout", "preread_timeout"};
+	static const char *const times[] = {"proxy_timeout", "proxy_connect_timeout", "preread_timeout",
+					    "proxy_protocol_timeout"};
 	static const char *const switches[] = {"proxy_protocol", "proxy_socket_keepalive", "proxy_bind",
 					       "proxy_next_upstream_timeout", "proxy_session_drop"};
 	static const char *const rates[] = {"proxy_upload_rate", "proxy_download_rate"};
@@ -204,8 +221,8 @@ static void finish_lines(struct serving *v, const struct old_lines *lines)
 		    serving_find(v, line->words[0]) == line)
 			old_set(v->n->arena, line, OLD_LOST,
 				"weir has one rate for all clients of a section: pacing");
-		if (is_one_of(times, ARRAY_LEN(times), line) && nginx_milliseconds(value) < 0)
-			old_set(v->n->arena, line, OLD_LOST, "'%s' is not a time", value);
+		if (is_one_of(times, ARRAY_LEN(times), line))
+			judge_time(v, line);
 		if (line->fate != OLD_OPEN || line->block)
 			continue;
 		if (is_one_of(carried, ARRAY_LEN(carried), line) &&

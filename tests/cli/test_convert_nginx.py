@@ -748,6 +748,18 @@ def test_a_variable_where_nginx_takes_none_is_of_a_template(nginx, text, line):
     assert "template" in got.state(line)[1] and "${HOME}" not in got.ini and got.code == 10
 
 
+@pytest.mark.parametrize("line, more, state", [
+    ("proxy_timeout 0;", "", "different"), ("proxy_connect_timeout 0s;", "", "different"),
+    ("preread_timeout 0;", "", "carried"), ("preread_timeout 0;", "ssl_preread on;", "different"),
+    ("proxy_protocol_timeout 0;", "", "no-effect"),
+    ("proxy_protocol_timeout 0;", "listen 81 proxy_protocol;", "different"),
+])
+def test_a_time_of_0_is_over_at_once_for_nginx(nginx, line, more, state):
+    got = nginx(stream(ONE % (more + line)))
+    assert got.state(line.split()[0])[0] == state
+    assert state != "different" or "at once" in got.state(line.split()[0])[1]
+
+
 @pytest.mark.parametrize("name", ["proxy_timeout", "proxy_connect_timeout", "preread_timeout"])
 def test_a_time_that_is_none_is_lost(nginx, name):
     got = nginx(stream(ONE % (name + " ${TIME};")))
