@@ -234,6 +234,10 @@ static void add_observing(struct pool *p)
 		p->fails = "1";
 	}
 	if (strcmp(p->fails, "1") != 0)
+		work_note(p->n->work,
+			  "nginx counts the failures of a server within fail_timeout (max_fails): weir those "
+			  "in a row");
+	if (strcmp(p->fails, "1") != 0)
 		text = arena_printf(p->n->arena, "%s limit=%s", text, p->fails);
 	if (strcmp(p->time, "10s") != 0)
 		text = arena_printf(p->n->arena, "%s down=%s", text, p->time);
@@ -308,9 +312,25 @@ static void add_sides(struct pool *p, struct old_line *own)
 	add_retries(p);
 }
 
-/* nginx uses all its backups, and ends a client when every server is full. */
-static void add_habits(struct pool *p)
+/* Says of the servers that have a limit what is so for all of them. */
+static void differ_by_limit(struct nginx *n, const struct old_line *block, const char *why)
 {
+	for (size_t i = 0; i < block->inside.count; i++) {
+		struct old_line *line = block->inside.list[i];
+
+		if (strcmp(line->words[0], "server") == 0 &&
+		    strcmp(value_in(line, "max_conns=", "0"), "0") != 0)
+			old_set(n->arena, line, OLD_DIFFERENT, "%s", why);
+	}
+}
+
+/* nginx uses all its backups, and ends a client when every server is full. */
+static void add_habits(struct pool *p, const struct old_line *block)
+{
+	if (p->limited && p->backups > 0)
+		differ_by_limit(p->n, block,
+				"nginx gives a client to a backup while all other servers are full: weir "
+				"ends it, as a backup is for servers that are down");
 	if (p->backups > 1)
 		ini_add(p->n->ini, p->s, NULL, "allbackups", "on");
 	if (p->limited)
@@ -336,7 +356,7 @@ static bool add_upstream(struct pool *p, struct old_line *block)
 			take_method(p, line);
 	}
 	add_observing(p);
-	add_habits(p);
+	add_habits(p, block);
 	return p->count > 0;
 }
 
@@ -427,14 +447,18 @@ const char *nginx_backend(struct nginx *n, struct old_line *line, const char *ta
 	const char *signature = signature_of(n, sides);
 	struct old_line *block = nginx_block(n, "upstream", target);
 	struct ini_section *s;
+	bool again = false;
 	const char *name;
 
-	for (size_t i = 0; i < n->backend_count; i++)
-		if (strcmp(n->backends[i].target, target) == 0 &&
-		    strcmp(n->backends[i].signature, signature) == 0) {
+	for (size_t i = 0; i < n->backend_count; i++) {
+		if (strcmp(n->backends[i].target, target) != 0)
+			continue;
+		again = true;
+		if (strcmp(n->backends[i].signature, signature) == 0) {
 			share_sides(n, sides);
 			return n->backends[i].name;
 		}
+	}
 	name = nginx_name(n, is_open(target) ? "any" : target);
 	s = ini_section(n->ini, IN_BACKEND, name, block);
 	if (!nginx_servers(n, s, line, target, sides)) {
@@ -443,6 +467,10 @@ const char *nginx_backend(struct nginx *n, struct old_line *line, const char *ta
 			old_set(n->arena, line, OLD_LOST, "'%s' has no server", target);
 		return NULL;
 	}
+	if (again && block != NULL)
+		differ_by_limit(n, block,
+				"server blocks use this upstream in several ways, each of which is a "
+				"backend: nginx counts the connections of all together, weir in each");
 	n->backends = arena_grow(n->arena, n->backends, n->backend_count, sizeof(*n->backends));
 	n->backends[n->backend_count++] = (struct nginx_backend){target, signature, name};
 	return name;

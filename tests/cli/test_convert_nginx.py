@@ -628,6 +628,30 @@ def test_a_limit_of_connections_by_worker(nginx, main, zone, state):
     assert state == "carried" or "each worker process" in got.state("server 10")[1]
 
 
+def test_a_full_server_leads_to_no_backup(nginx):
+    got = nginx(stream("upstream u { zone z 64k; server 10.0.0.1:1 max_conns=5; server 10.0.0.2:1; server "
+                       "10.0.0.3:1 backup; }\nserver { listen 80; proxy_pass u; }"))
+    assert [got.state(f"server 10.0.0.{i}")[0] for i in (1, 2, 3)] == ["different", "carried", "carried"]
+    assert "a backup is for servers that are down" in got.state("server 10.0.0.1")[1]
+
+
+def test_a_limit_is_for_each_way_to_use_an_upstream(nginx):
+    text = stream("upstream u { zone z 64k; server 10.0.0.1:1 max_conns=5; server 10.0.0.2:1; }\n"
+                  "server { listen 80; proxy_pass u; }\nserver { listen 81; proxy_pass u; %s }")
+    assert nginx(text % "").state("server 10.0.0.1")[0] == "carried"
+    got = nginx(text % "proxy_timeout 1s;")
+    state, why = got.state("server 10.0.0.1")
+    assert state == "different" and "weir in each" in why
+    assert got.state("server 10.0.0.2")[0] == "carried"
+
+
+@pytest.mark.parametrize("fails, noted", [(1, False), (3, True)])
+def test_failures_in_a_row_count(nginx, fails, noted):
+    servers = "".join(f"server 10.0.0.{i}:1 max_fails={fails}; " for i in (1, 2))
+    got = nginx(stream("upstream u { " + servers + "}\nserver { listen 80; proxy_pass u; }"))
+    assert any("those in a row" in note for note in got.report["notes"]) == noted
+
+
 def test_keepalive_of_one_address_holds_for_the_section(nginx):
     got = nginx(stream("server { listen 80 so_keepalive=5m; listen 81 so_keepalive=on; "
                        "proxy_pass a.b:1; }"))
