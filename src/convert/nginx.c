@@ -26,11 +26,6 @@ struct old_line *nginx_find(const struct old_lines *block, const struct old_line
 	return found == NULL && up != NULL ? nginx_find(up, NULL, name) : found;
 }
 
-struct old_line *nginx_block(const struct nginx *n, const char *kind, const char *name)
-{
-	return index_find(&n->blocks, arena_printf(n->arena, "%s %s", kind, name));
-}
-
 long long nginx_milliseconds(const char *text)
 {
 	static const struct {

@@ -67,6 +67,8 @@ struct nginx_sides {
 void nginx_index(struct nginx *n, const struct old_lines *lines);
 /* The last directive of this name in a block; `up` if it has none there. NULL: nowhere. */
 struct old_line *nginx_find(const struct old_lines *block, const struct old_lines *up, const char *name);
+/* The text in small letters. */
+const char *nginx_small(struct arena *a, const char *text);
 /* The block `kind NAME { }` in stream; NULL: there is none. */
 struct old_line *nginx_block(const struct nginx *n, const char *kind, const char *name);
 /* A duration of nginx's: a bare number is seconds. NULL: it is none. */

@@ -4,21 +4,48 @@
  *
  * Main thread.
  */
+#include <ctype.h>
 #include <string.h>
 
 #include "nginx.h"
+
+const char *nginx_small(struct arena *a, const char *text)
+{
+	char *small;
+
+	if (text[strcspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ")] == '\0')
+		return text;
+	small = arena_strndup(a, text, strlen(text));
+	for (char *c = small; *c != '\0'; c++)
+		*c = (char)tolower((unsigned char)*c);
+	return small;
+}
+
+/* nginx takes the names of upstreams without regard to case. */
+static const char *key_of(struct arena *a, const char *kind, const char *name)
+{
+	if (strcmp(kind, "upstream") == 0)
+		name = nginx_small(a, name);
+	return arena_printf(a, "%s %s", kind, name);
+}
+
+struct old_line *nginx_block(const struct nginx *n, const char *kind, const char *name)
+{
+	return index_find(&n->blocks, key_of(n->arena, kind, name));
+}
 
 static void count_users(struct nginx *n, const struct old_line *block)
 {
 	for (size_t i = 0; i < block->inside.count; i++) {
 		const struct old_line *line = block->inside.list[i];
-		struct nginx_users *users = index_find(&n->users, old_word(line, 1));
+		const char *name = nginx_small(n->arena, old_word(line, 1));
+		struct nginx_users *users = index_find(&n->users, name);
 
 		if (strcmp(line->words[0], "server") == 0)
 			continue;
 		if (users == NULL) {
 			users = arena_alloc(n->arena, sizeof(*users));
-			index_put(n->arena, &n->users, old_word(line, 1), users);
+			index_put(n->arena, &n->users, name, users);
 		}
 		users->count++;
 	}
@@ -49,7 +76,7 @@ void nginx_index(struct nginx *n, const struct old_lines *lines)
 	n->loose = (struct old_lines){.last = &n->words};
 	for (size_t i = 0; i < lines->count; i++) {
 		struct old_line *line = lines->list[i];
-		const char *key = arena_printf(n->arena, "%s %s", line->words[0], old_word(line, 1));
+		const char *key = key_of(n->arena, line->words[0], old_word(line, 1));
 
 		index_put(n->arena, &n->words, line->words[0], line);
 		if (line->block && index_find(&n->blocks, key) == NULL)

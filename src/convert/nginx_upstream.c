@@ -446,12 +446,13 @@ const char *nginx_backend(struct nginx *n, struct old_line *line, const char *ta
 {
 	const char *signature = signature_of(n, sides);
 	struct old_line *block = nginx_block(n, "upstream", target);
+	const char *key = block != NULL ? nginx_small(n->arena, target) : target;
 	struct ini_section *s;
 	bool again = false;
 	const char *name;
 
 	for (size_t i = 0; i < n->backend_count; i++) {
-		if (strcmp(n->backends[i].target, target) != 0)
+		if (strcmp(n->backends[i].target, key) != 0)
 			continue;
 		again = true;
 		if (strcmp(n->backends[i].signature, signature) == 0) {
@@ -472,7 +473,7 @@ const char *nginx_backend(struct nginx *n, struct old_line *line, const char *ta
 				"server blocks use this upstream in several ways, each of which is a "
 				"backend: nginx counts the connections of all together, weir in each");
 	n->backends = arena_grow(n->arena, n->backends, n->backend_count, sizeof(*n->backends));
-	n->backends[n->backend_count++] = (struct nginx_backend){target, signature, name};
+	n->backends[n->backend_count++] = (struct nginx_backend){key, signature, name};
 	return name;
 }
 

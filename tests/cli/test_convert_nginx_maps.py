@@ -89,6 +89,16 @@ def test_a_value_that_is_no_target_closes_its_clients(nginx):
     assert got.state("b.com")[0] == "lost" and got.state("include")[0] == "no-effect"
 
 
+def test_upstreams_are_named_without_regard_to_case(nginx):
+    got = nginx(preread(SNI + "a.com A; b.com a; c.com 10.0.0.9:1; default B; }"))
+    assert routes(got) == [("A", "sni=a.com"), ("A", "sni=b.com"), ("10.0.0.9-1", "sni=c.com"),
+                           ("default-backend", "B")]
+    got = nginx(stream("upstream Pool { server 10.0.0.1:1; server 10.0.0.2:1; }\n"
+                       "server { listen 80; proxy_pass pool; }\nserver { listen 81; proxy_pass POOL; }"))
+    assert len({got.value(f"frontend port-{port}", "default-backend") for port in (80, 81)}) == 1
+    assert got.code == 0 and got.ini.count("10.0.0.1:1") == 1
+
+
 def test_clients_of_today_get_the_default_of_a_map_of_older_versions(nginx):
     got = nginx(preread(PROTOCOL + '"" a; "TLSv1.2" b; "TLSv1.1" b; default c; }'))
     assert routes(got) == [("a", "proto=http,ssh,other"), ("default-backend", "c")]
