@@ -58,6 +58,7 @@ struct nginx_sides {
 	size_t count;
 	const char *source; /* proxy_bind; NULL = none */
 	bool proxy;	    /* clients send a PROXY header */
+	bool resolver;	    /* nginx looks up names that variables make */
 	bool one_try;	    /* proxy_next_upstream off */
 	unsigned tries;	    /* 0 = no limit */
 	struct old_line *tries_from;
@@ -103,6 +104,8 @@ void nginx_log(struct nginx *n, struct old_line *line);
 void nginx_block_log(struct nginx *n, struct old_line *line);
 /* Adds the name servers of a `resolver` line. */
 void nginx_resolver(struct nginx *n, struct old_line *line);
+/* Says what nginx does with a name that a line leads to, where it has no name servers. */
+void nginx_judge_name(struct nginx *n, struct old_line *line, const char *target, bool resolver);
 /* resolve-family and resolve-interval of a `resolver` line, which may be NULL. NULL: weir's default. */
 const char *nginx_resolve_family(const struct old_line *line);
 const char *nginx_resolve_interval(struct arena *a, const struct old_line *line);

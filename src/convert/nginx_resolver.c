@@ -5,9 +5,11 @@
  * weir asks the same name servers for all sections; each has its own family and interval. A name server that
  * is a name itself is one of the machine's. Main thread.
  */
+#include <ctype.h>
 #include <string.h>
 
 #include "nginx.h"
+#include "nginx_variable.h"
 #include "weir/base/digit.h"
 #include "weir/config/options.h"
 
@@ -38,6 +40,22 @@ static const char *name_server(struct arena *a, const char *word)
 	if (word[0] == '[' && word[len - 1] == ']')
 		return arena_strndup(a, word + 1, len - 2);
 	return arena_strndup(a, word, len);
+}
+
+/* What follows proxy_pass is looked up at the start, unless a variable is in it. */
+void nginx_judge_name(struct nginx *n, struct old_line *line, const char *target, bool resolver)
+{
+	const bool at_start =
+	    strcmp(line->words[0], "proxy_pass") == 0 && strchr(old_word(line, 1), '$') == NULL;
+	const size_t host = strcspn(target, ":");
+
+	if (resolver || at_start || nginx_block(n, "upstream", target) != NULL ||
+	    nginx_find_split(n, target) != NULL || strncmp(target, "unix:", 5) == 0)
+		return;
+	if (isalpha((unsigned char)target[0]) || (host > 0 && isalpha((unsigned char)target[host - 1])))
+		old_set(n->arena, line, OLD_DIFFERENT,
+			"without 'resolver', nginx finds no address for a name that a variable makes, and "
+			"closes these clients: weir looks '%s' up", target);
 }
 
 void nginx_resolver(struct nginx *n, struct old_line *line)

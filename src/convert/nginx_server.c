@@ -51,6 +51,7 @@ static void add_resolving(struct serving *v, struct nginx_sides *sides)
 	const char *family = nginx_resolve_family(line);
 	const char *interval = nginx_resolve_interval(v->n->arena, line);
 
+	sides->resolver = line != NULL;
 	if (family != NULL)
 		add_side(sides, "resolve-family", family, line);
 	if (interval != NULL)

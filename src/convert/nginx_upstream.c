@@ -394,6 +394,7 @@ bool nginx_servers(struct nginx *n, struct ini_section *s, struct old_line *line
 	struct old_line *block = nginx_block(n, "upstream", target), *split = nginx_find_split(n, target);
 	bool fine = true;
 
+	nginx_judge_name(n, line, target, sides->resolver);
 	if (split != NULL) {
 		fine = nginx_split(n, s, split, target);
 		p.count = 2;
@@ -451,6 +452,7 @@ const char *nginx_backend(struct nginx *n, struct old_line *line, const char *ta
 	bool again = false;
 	const char *name;
 
+	nginx_judge_name(n, line, target, sides->resolver);
 	for (size_t i = 0; i < n->backend_count; i++) {
 		if (strcmp(n->backends[i].target, key) != 0)
 			continue;

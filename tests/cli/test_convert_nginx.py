@@ -303,6 +303,18 @@ def test_the_addresses_of_a_name_are_one_server(nginx, address, noted):
     assert any("each address of a server's name" in note for note in got.report["notes"]) == noted
 
 
+@pytest.mark.parametrize("more, passes, line, state", [
+    ("", "$u", "default", "different"), ("resolver 10.0.0.2;", "$u", "default", "carried"),
+    ("", "app.example:5", "proxy_pass", "carried"),
+    ("", "app.example:$server_port", "proxy_pass", "different"),
+    ("", "10.0.0.1:$server_port", "proxy_pass", "carried"),
+])
+def test_a_name_that_a_variable_makes_needs_a_resolver(nginx, more, passes, line, state):
+    got = nginx(preread(passes, more + SNI + "a.com a; c.com unix:/run/c; default app.example:5; }"))
+    assert got.state(line)[0] == state and got.state("c.com")[0] in ("carried", "no-effect")
+    assert state == "carried" or "without 'resolver'" in got.state(line)[1]
+
+
 def test_a_name_server_with_a_name_is_that_of_the_machine(nginx):
     got = nginx(stream("resolver kube-dns.kube-system.svc.cluster.local valid=5s;\n" + ONE % ""))
     assert "resolvers" not in got.ini
