@@ -21,21 +21,6 @@ static void add_side(struct nginx_sides *sides, const char *key, const char *val
 		sides->list[sides->count++] = (struct nginx_side){key, value, from};
 }
 
-/* The value of source= for proxy_bind. */
-static const char *source_of(struct serving *v, struct old_line *bind)
-{
-	const char *text = old_word(bind, 1);
-
-	old_set(v->n->arena, bind, OLD_CARRIED, NULL);
-	if (text[0] != '$')
-		return text;
-	if (strncmp(text, "$remote_addr", 12) == 0 || strncmp(text, "$binary_remote_addr", 19) == 0 ||
-	    (v->proxy && strncmp(text, "$proxy_protocol_addr", 20) == 0))
-		return "client";
-	old_set(v->n->arena, bind, OLD_LOST, "write source=ADDRESS on the server lines");
-	return NULL;
-}
-
 /* Is there a limit that has a number? */
 static bool has_rate(const struct serving *v, const char *name)
 {
@@ -76,7 +61,7 @@ static void read_sides(struct serving *v, struct nginx_sides *sides)
 	if (serving_is_on(serving_find(v, "proxy_session_drop")))
 		add_side(sides, "on-marked-down", "close-sessions", serving_find(v, "proxy_session_drop"));
 	if (bind != NULL && strcmp(old_word(bind, 1), "off") != 0)
-		sides->source = source_of(v, bind);
+		sides->source = nginx_source(v->n, bind, v->proxy);
 	if (has_rate(v, "proxy_upload_rate"))
 		add_side(sides, "pacing", old_word(serving_find(v, "proxy_upload_rate"), 1),
 			 serving_find(v, "proxy_upload_rate"));

@@ -162,7 +162,8 @@ def test_a_rate_that_a_map_makes_is_lost_wherever_it_is(nginx, word):
     assert got.state(word + " $rate")[0] == "no-effect" and got.code == 0
 
 
-@pytest.mark.parametrize("bind, words", [("10.0.0.5", "source=10.0.0.5"), ("$remote_addr", "source=client")])
+@pytest.mark.parametrize("bind, words", [("10.0.0.5", "source=10.0.0.5"),
+                                         ("$remote_addr transparent", "source=client")])
 def test_an_address_to_connect_from_to_names_that_clients_choose(nginx, bind, words):
     server = "server { listen %s; ssl_preread on; proxy_pass $ssl_preread_server_name:443; %s }\n"
     got = nginx(stream(server % (443, f"proxy_bind {bind};") + server % (444, "")))
@@ -466,7 +467,9 @@ def test_rates_are_of_one_side_each(nginx):
 
 @pytest.mark.parametrize("bind, source, state", [
     ("10.0.0.5", "10.0.0.5", "carried"), ("$remote_addr transparent", "client", "carried"),
-    ("$remote_addr:$remote_port transparent", "client", "carried"), ("$server_addr", None, "lost"),
+    ("$remote_addr:$remote_port transparent", "client", "different"), ("$server_addr", None, "lost"),
+    ("$remote_addr", "client", "different"), ("10.0.0.5 transparent", "10.0.0.5", "different"),
+    ("$remote_address", None, "lost"),
     ("$proxy_protocol_addr transparent", None, "lost"), ("off", None, "no-effect"),
 ])
 def test_an_address_to_connect_from(nginx, bind, source, state):
