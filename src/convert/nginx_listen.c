@@ -37,8 +37,9 @@ static const char *bind_address(struct arena *a, const struct old_line *line)
 {
 	const char *text = old_word(line, 1);
 
+	/* nginx lets everybody connect. */
 	if (strncmp(text, "unix:", 5) == 0)
-		return text;
+		return text[5] == '@' ? text : arena_printf(a, "%s mode=666", text);
 	if (text[0] == '[')
 		return old_has_word(line, 2, "ipv6only=off") ? text : arena_printf(a, "%s v6only", text);
 	if (strchr(text, ':') == NULL && is_digit(text[0]) && strchr(text, '.') == NULL)

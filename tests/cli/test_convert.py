@@ -893,7 +893,7 @@ def test_one_address_may_stand_beside_all_of_its_port(nginx):
 @pytest.mark.parametrize("address, ours", [
     ("80", "0.0.0.0:80"), ("*:80", "0.0.0.0:80"), ("[::]:80", "[::]:80 v6only"), ("[::]:80 ipv6only=off",
                                                                                   "[::]:80"),
-    ("127.0.0.1:80-90", "127.0.0.1:80-90"), ("unix:/run/a.sock", "unix:/run/a.sock"),
+    ("127.0.0.1:80-90", "127.0.0.1:80-90"), ("unix:/run/a.sock", "unix:/run/a.sock mode=666"),
     ("80 reuseport backlog=9", "0.0.0.0:80 backlog=9"),
 ])
 def test_nginx_listens_on_the_same_family(nginx, address, ours):

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Danger: a configuration of nginx's stream that was converted sends clients elsewhere."""
 
+import os
+import stat
 import time
 from collections import Counter
 
@@ -251,5 +253,6 @@ def test_ranges_of_ports_and_sockets_of_unix(pair, folder, closing):
     def scenario(side):
         got = [ask(("127.0.0.1", side.first + n), b"x").split() for n in range(3)]
         sock = Address("path", name=f"{folder}/{side.name}.sock")
-        return [(int(port) - side.first, data) for port, data in got], side.label(), side.label(sock)
-    assert p.same(scenario) == ([(0, b"x"), (1, b"x"), (2, b"x")], "u", "a")
+        mode = stat.S_IMODE(os.stat(f"{folder}/{side.name}.sock").st_mode)
+        return [(int(port) - side.first, data) for port, data in got], side.label(), side.label(sock), mode
+    assert p.same(scenario) == ([(0, b"x"), (1, b"x"), (2, b"x")], "u", "a", 0o666)
