@@ -318,6 +318,10 @@ static void add_notes(struct nginx *n, bool has_main)
 	work_note(n->work,
 		  "nginx sends FIN when the other side resets or cannot be reached, at a timeout and to a "
 		  "client that is denied: weir resets the connection");
+	if (ini_find(s, "log") == NULL)
+		work_note(n->work,
+			  "nginx logs no sessions without access_log: weir does, to the journal or to "
+			  "stderr; log = auto level=warning for errors alone");
 	if (has_main && nginx_find(&n->work->reading->lines, NULL, "worker_processes") == NULL)
 		work_note(n->work,
 			  "nginx has one worker unless worker_processes says more: weir has one per CPU");

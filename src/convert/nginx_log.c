@@ -33,6 +33,14 @@ static const char *syslog_target(struct nginx *n, const char *text)
 	return arena_printf(n->arena, "%s facility=%.*s", out, (int)strcspn(facility, ","), facility);
 }
 
+/* The level of an error_log in our words. A connect that fails is an error for nginx, and a warning here. */
+static const char *level_of(const char *word)
+{
+	if (word[0] == '\0' || strcmp(word, "error") == 0)
+		return "warning";
+	return strncmp(word, "debug", 5) == 0 ? "debug" : work_log_level(word);
+}
+
 /* Does a log line leave sessions out? */
 static bool leaves_sessions_out(const struct ini_line *log)
 {
@@ -63,7 +71,7 @@ void nginx_log(struct nginx *n, struct old_line *line)
 {
 	const bool access = line->words[0][0] == 'a';
 	const char *path = old_word(line, 1), *text;
-	const char *level = access ? NULL : work_log_level(old_word(line, 2));
+	const char *level = access ? NULL : level_of(old_word(line, 2));
 
 	if (strcmp(path, "off") == 0) {
 		old_set(n->arena, line, OLD_DIFFERENT,
@@ -88,6 +96,10 @@ void nginx_log(struct nginx *n, struct old_line *line)
 	}
 	if (level != NULL)
 		text = arena_printf(n->arena, "%s level=%s", text, level);
+	if (level != NULL && (strcmp(level, "warning") == 0 || strcmp(level, "notice") == 0))
+		work_note(n->work,
+			  "error_log: nginx logs a client that it refuses as an error, weir as a session, of "
+			  "level info");
 	/* The folder is that of the target machine. */
 	ini_add(n->ini, global(n), line, "log", "%s", text)->stand_in =
 	    strncmp(text, "file:", 5) == 0 ? "" : NULL;

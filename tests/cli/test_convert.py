@@ -1067,8 +1067,9 @@ def test_nginx_includes_are_relative_to_the_prefix(tmp_path):
 
 def test_nginx_notes_have_what_is_not_written(nginx):
     got = nginx(stream(ONE % ""))
-    assert [note.split()[1] for note in got.report["notes"]] == ["closes", "sends", "has", "waits"]
-    got = nginx("worker_processes auto; worker_shutdown_timeout 1m;" + stream(ONE % ""))
+    assert [note.split()[1] for note in got.report["notes"]] == ["closes", "sends", "logs", "has", "waits"]
+    got = nginx("worker_processes auto; worker_shutdown_timeout 1m;" +
+                stream("access_log /var/log/a f;\n" + ONE % ""))
     assert [note.split()[1] for note in got.report["notes"]] == ["closes", "sends"]
     assert got.sections["global"]["hard-stop-after"] == ["1m"]
 

@@ -333,7 +333,17 @@ def test_a_log_whose_path_begins_with_that_of_another_is_one_of_its_own(nginx):
     got = nginx("error_log /var/log/a.log warn;\n" +
                 stream("error_log /var/log/a;\naccess_log /var/log/a f;\n" + ONE % ""))
     assert got.sections["global"]["log"] == ["file:/var/log/a.log level=warning", "file:/var/log/a"]
-    assert got.state("access_log")[0] == "no-effect"
+    assert got.state("access_log")[0] == "different"
+
+
+@pytest.mark.parametrize("level, ours", [("", "warning"), ("error", "warning"), ("crit", "error"),
+                                         ("warn", "warning"), ("info", "info"), ("debug_core", "debug")])
+def test_a_log_of_errors_has_no_sessions(nginx, level, ours):
+    got = nginx(f"error_log /var/log/e {level};\n" + stream(ONE % ""))
+    assert got.sections["global"]["log"] == [f"file:/var/log/e level={ours}"]
+    assert got.state("error_log")[0] == "carried"
+    assert not any("without access_log" in note for note in got.report["notes"])
+    assert any("without access_log" in note for note in nginx(stream(ONE % "")).report["notes"])
 
 
 def test_a_log_that_access_log_shares_has_sessions(nginx):
