@@ -47,12 +47,13 @@ static bool drop(struct nginx_map *m, const char *key, const char *why)
 static const char *networks_of(struct nginx_map *m, const char *key)
 {
 	struct arena *a = m->n->arena;
+	struct nginx_net net;
 
 	if (key[0] == '~')
 		return nginx_address_pattern(a, key + 1 + (key[1] == '*'));
 	if (is_digit(key[0]) && strchr(key, '-') != NULL)
 		return nginx_range(a, key);
-	return is_digit(key[0]) || strchr(key, ':') != NULL ? nginx_network(a, key) : NULL;
+	return nginx_net_read(a, nginx_network(a, key), &net) ? nginx_network(a, key) : NULL;
 }
 
 /* Longer prefixes first: their length counts as the rank's. Ranges, and the patterns of a map, are tried in

@@ -15,6 +15,7 @@
 #include "pattern.h"
 #include "weir/base/check.h"
 #include "weir/base/text.h"
+#include "weir/net/host_pattern.h"
 
 const char *nginx_subject_word(enum nginx_subject subject)
 {
@@ -100,12 +101,34 @@ static bool is_of_default(const struct nginx_map *m)
 	return m->rest != NULL && (m->last_other == NULL || m->past_other);
 }
 
+static bool is_name(const char *text)
+{
+	struct host_pattern pattern;
+	const char *why;
+
+	return host_pattern_parse(text, &pattern, &why) == 0;
+}
+
+/* Those of a list that a client may ask for. */
+static const char *only_names(struct arena *a, const char *names)
+{
+	struct work_list list = {.count = 0};
+	size_t count = 0;
+
+	work_list_split(a, &list, names);
+	for (size_t i = 0; i < list.count; i++)
+		if (is_name(list.items[i]))
+			list.items[count++] = list.items[i];
+	return count == list.count ? names : work_joined(a, list.items, count, ",");
+}
+
 static void take_pattern(struct nginx_map *m, struct old_line *line, const char *text)
 {
 	const bool any_case = text[0] == '*';
 	const char *differs = NULL;
 	const char *names = pattern_names(m->n->arena, "nginx", text + any_case, &differs);
 
+	names = names != NULL ? only_names(m->n->arena, names) : NULL;
 	if (names == NULL && is_of_default(m)) {
 		old_set(m->n->arena, line, OLD_CARRIED, NULL);
 		return;
@@ -126,29 +149,40 @@ static void take_pattern(struct nginx_map *m, struct old_line *line, const char 
 		note_case(m, line, names);
 }
 
+/* A word that has another meaning in sni=. */
+static bool is_word_of_ours(const char *name)
+{
+	return strcmp(name, "any") == 0 || strcmp(name, "none") == 0;
+}
+
+/* Why no client asks for a name; NULL: one may. */
+static const char *no_name(const struct nginx_map *m, const char *name)
+{
+	if (strpbrk(name, "\\^$()|") != NULL)
+		return "no client asks for this as a name: a regular expression begins with '~'";
+	if (!m->hostnames && (name[0] == '*' || name[0] == '.' || name[strlen(name) - 1] == '*'))
+		return "without 'hostnames', nginx takes this for the name itself, and no client asks for it";
+	return is_name(name) ? NULL : "no client asks for this as a name";
+}
+
 static void take_name(struct nginx_map *m, struct old_line *line, const char *key)
 {
+	const char *name = key[0] == '\\' ? key + 1 : key;
 	struct arena *a = m->n->arena;
 
-	if (key[0] == '\0') {
+	if (key[0] == '\0')
 		nginx_map_add(m, line, "none", RANK_EXACT);
-	} else if (key[0] != '~' && strpbrk(key + 1, "\\^$()|") != NULL) {
-		old_set(a, line, OLD_NO_EFFECT,
-			"no client asks for this as a name: a regular expression begins with '~'");
-	} else if (key[0] == '~') {
+	else if (key[0] == '~')
 		take_pattern(m, line, key + 1);
-	} else if (key[0] == '*' || key[0] == '.') {
-		nginx_map_add(m, line, key, RANK_WILD);
-		if (!m->hostnames)
-			old_set(a, line, OLD_DIFFERENT,
-				"without 'hostnames', nginx takes this for the name itself; weir for those "
-				"below it");
-	} else if (key[strlen(key) - 1] == '*') {
+	else if (m->hostnames && name[0] != '\0' && name[strlen(name) - 1] == '*')
 		old_set(a, line, OLD_LOST,
 			"weir's names may begin in any way (*.NAME), not end: write them out");
-	} else {
-		nginx_map_add(m, line, key[0] == '\\' ? key + 1 : key, RANK_EXACT);
-	}
+	else if (is_word_of_ours(name))
+		old_set(a, line, OLD_LOST, "sni=%s has another meaning in weir", name);
+	else if (name[0] == '\0' || no_name(m, name) != NULL)
+		old_set(a, line, OLD_NO_EFFECT, "%s", no_name(m, key));
+	else
+		nginx_map_add(m, line, name, name[0] == '*' || name[0] == '.' ? RANK_WILD : RANK_EXACT);
 }
 
 /* Is the key a text that nginx has for no client? */
@@ -237,6 +271,19 @@ bool nginx_map_is_parameter(const struct old_line *line)
 	return false;
 }
 
+static void take_port(struct nginx_map *m, struct old_line *line, const char *key)
+{
+	const size_t digits = strspn(key, "0123456789");
+
+	if (key[0] == '~')
+		old_set(m->n->arena, line, OLD_LOST, "a regular expression: write the ports");
+	else if (digits == 0 || digits > 5 || key[digits] != '\0' || key[0] == '0' ||
+		 strtol(key, NULL, 10) > 65535)
+		old_set(m->n->arena, line, OLD_NO_EFFECT, "it is no port");
+	else
+		nginx_map_add(m, line, key, RANK_EXACT);
+}
+
 static void take_key(struct nginx_map *m, struct old_line *line, const char *key)
 {
 	if (m->subject == BY_SNI)
@@ -248,7 +295,7 @@ static void take_key(struct nginx_map *m, struct old_line *line, const char *key
 	else if (m->subject == BY_SOURCE)
 		nginx_map_take_network(m, line, key);
 	else
-		nginx_map_add(m, line, key, RANK_EXACT);
+		take_port(m, line, key);
 }
 
 /* ---- texts around a variable ---- */

@@ -89,6 +89,32 @@ def test_a_value_that_is_no_target_closes_its_clients(nginx):
     assert got.state("b.com")[0] == "lost" and got.state("include")[0] == "no-effect"
 
 
+@pytest.mark.parametrize("key, state", [
+    ("b.com:443", "no-effect"), ("q/r", "no-effect"), ("a..b", "no-effect"), ("w*.a.com", "no-effect"),
+    ("*.x.com", "no-effect"), (".x.com", "no-effect"), ("www.x.*", "no-effect"), (r"\*.x.com", "no-effect"),
+    ("any", "lost"), ("none", "lost"), (r"~^b\.\.com$", "no-effect"),
+])
+def test_a_key_that_no_client_asks_for_leaves_the_others_theirs(nginx, key, state):
+    got = nginx(preread(SNI + f"a.com a; '{key}' a; c.com a; default b; }}"))
+    assert routes(got) == [("a", "sni=a.com,c.com"), ("default-backend", "b")]
+    assert got.state(key)[0] == state and (got.code == 0) == (state == "no-effect")
+
+
+@pytest.mark.parametrize("source, key, line, state", [
+    ("map $server_port", "https", "dst-port=443,444", "no-effect"),
+    ("map $server_port", "~^8", "dst-port=443,444", "lost"),
+    ("map $server_port", "80000", "dst-port=443,444", "no-effect"),
+    ("geo", "10.0.0.0/40", None, "lost"), ("map $remote_addr", "10.0.0.x", None, "lost"),
+])
+def test_a_key_that_is_wrong_leaves_the_others_theirs(nginx, source, key, line, state):
+    first, last = ("443", "444") if line else ("10.1.0.1", "10.2.0.1")
+    got = nginx(stream(f"{source} $u {{ {first} a; {key} a; {last} a; default b; }}\n"
+                       "upstream a { server 10.0.0.1:1; }\nupstream b { server 10.0.0.2:1; }\n"
+                       "server { listen 443; listen 444; listen 445; proxy_pass $u; }"))
+    assert (line or "src=10.1.0.1,10.2.0.1") in [words for _, words in routes(got)]
+    assert got.state(key)[0] == state
+
+
 def test_upstreams_are_named_without_regard_to_case(nginx):
     got = nginx(preread(SNI + "a.com A; b.com a; c.com 10.0.0.9:1; default B; }"))
     assert routes(got) == [("A", "sni=a.com"), ("A", "sni=b.com"), ("10.0.0.9-1", "sni=c.com"),
