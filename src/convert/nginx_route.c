@@ -150,27 +150,33 @@ static const char *narrow(struct routing *r, const struct branch *b, struct ngin
 	return keys;
 }
 
-/* Is it known only from what the client sends? */
-static bool is_preread(enum nginx_subject subject)
-{
-	return subject == BY_SNI || subject == BY_PROTOCOL || subject == BY_ALPN;
-}
-
-/* The text with nothing in place of what nginx does not read. */
-static const char *without_preread(struct routing *r, const char *text)
+/* Has nginx nothing in this variable, in this server block? */
+static bool is_unread(const struct routing *r, const char *name)
 {
 	static const char *const names[] = {"ssl_preread_server_name", "ssl_preread_protocol",
 					    "ssl_preread_alpn_protocols"};
 
-	for (size_t i = 0; i < ARRAY_LEN(names) && !r->preread; i++) {
-		const char *without = nginx_replace(r->n->arena, text, names[i], "");
+	for (size_t i = 0; i < ARRAY_LEN(names) && !r->preread; i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return strcmp(name, "proxy_protocol_addr") == 0 && r->pass->sides != NULL && !r->pass->sides->proxy;
+}
 
-		if (strcmp(without, text) != 0)
-			work_note(r->n->work,
-				  "'$%s' is empty where 'ssl_preread on' is missing: all clients get what "
-				  "the map has for that, as with nginx",
-				  names[i]);
-		text = without;
+/* The text with nothing in place of what nginx does not read. */
+static const char *without_unread(struct routing *r, const char *text)
+{
+	struct nginx_variable v;
+	const char *from = text;
+
+	while (nginx_find_variable(r->n->arena, text, from, &v)) {
+		from = v.after;
+		if (!is_unread(r, v.name))
+			continue;
+		work_note(r->n->work,
+			  "'$%s' is empty where '%s' is missing: all clients get what the map has for that, "
+			  "as with nginx",
+			  v.name, v.name[0] == 's' ? "ssl_preread on" : "proxy_protocol' of 'listen");
+		from = text = nginx_replace(r->n->arena, text, v.name, "");
 	}
 	return text;
 }
@@ -189,9 +195,13 @@ static bool branch_by_subject(struct routing *r, const struct branch *b, struct 
 	    nginx_find_variable(a, source, v.after, &second))
 		return false;
 	subject = nginx_subject_of(arena_printf(a, "$%s", v.name));
-	if (subject == BY_OTHER || (!r->preread && is_preread(subject)))
+	if (subject == BY_OTHER || is_unread(r, v.name))
 		return false;
 	old_set(a, block, OLD_CARRIED, NULL);
+	if (strcmp(v.name, "binary_remote_addr") == 0)
+		old_set(a, block, OLD_DIFFERENT,
+			"nginx compares its keys with the bytes of an address, so that all clients get the "
+			"default: weir goes by the address");
 	if (r->compared > COMPARED_MAX) {
 		old_set(a, block, OLD_LOST, TOO_MANY);
 		branch_refuse(r, b);
@@ -385,7 +395,7 @@ static void branch_off(struct routing *r, const struct branch *b)
 			branch_refuse(r, b);
 		return;
 	}
-	next.target = without_preread(r, nginx_fold(r->n, r->pass->block, b->target));
+	next.target = without_unread(r, nginx_fold(r->n, r->pass->block, b->target));
 	next.target = look_up_all(r, &next, next.target);
 	if (next.target == NULL) {
 		branch_refuse(r, b);

@@ -160,6 +160,21 @@ def test_a_block_that_reads_no_names_has_the_value_for_none(nginx, maps, target,
     assert got.report["counts"]["lost"] == 0 and got.code == 0
 
 
+@pytest.mark.parametrize("kind", ["geo", "map"])
+def test_a_block_without_proxy_headers_has_no_address_of_them(nginx, kind):
+    maps = kind + " $proxy_protocol_addr $u { 10.0.0.1 a; default b; }"
+    got = nginx(preread(maps))
+    assert routes(got) == [("default-backend", "b")] and got.state("10.0.0.1")[0] == "no-effect"
+    assert any("'proxy_protocol' of 'listen' is missing" in note for note in got.report["notes"])
+    got = nginx(preread(maps, rules="listen 444 proxy_protocol;"))
+    assert routes(got) == [("a", "src=10.0.0.1"), ("default-backend", "b")]
+
+
+def test_bytes_of_an_address_are_no_key(nginx):
+    got = nginx(preread("map $binary_remote_addr $u { 10.0.0.1 a; default b; }"))
+    assert got.state("map")[0] == "different" and "goes by the address" in got.state("map")[1]
+
+
 def test_a_name_that_is_not_read_is_no_address(nginx):
     text = "resolver 10.0.0.9; server { listen 443; %s proxy_pass $ssl_preread_server_name:443; }"
     got = nginx(stream(text % ""))
