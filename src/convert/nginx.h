@@ -122,6 +122,8 @@ struct nginx_passing {
 	const struct nginx_sides *sides;
 };
 
+/* Adds the `balance` for a line of an upstream that is no server. `proxy`: clients send a PROXY header. */
+void nginx_method(struct nginx *n, struct ini_section *s, struct old_line *line, bool proxy);
 /* Does the key of a hash differ between the connections of a client? */
 bool nginx_is_of_connection(const char *key);
 /* Adds the servers of a split to a section; `text` has its variable. False after saying why. */
