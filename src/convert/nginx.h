@@ -122,6 +122,8 @@ struct nginx_passing {
 	const struct nginx_sides *sides;
 };
 
+/* Marks the methods of an upstream that another one behind them replaces. */
+void nginx_drop_methods(struct nginx *n, const struct old_line *block);
 /* Adds the `balance` for a line of an upstream that is no server. `proxy`: clients send a PROXY header. */
 void nginx_method(struct nginx *n, struct ini_section *s, struct old_line *line, bool proxy);
 /* Does the key of a hash differ between the connections of a client? */

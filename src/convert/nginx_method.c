@@ -43,12 +43,37 @@ bool nginx_is_of_connection(const char *key)
 	return strstr(key, "$remote_port") != NULL || strstr(key, "$connection") != NULL;
 }
 
+static bool is_method(const struct old_line *line)
+{
+	static const char *const words[] = {"least_conn", "least_time", "ip_hash", "random", "hash"};
+
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (strcmp(line->words[0], words[i]) == 0)
+			return true;
+	return false;
+}
+
+void nginx_drop_methods(struct nginx *n, const struct old_line *block)
+{
+	bool found = false;
+
+	for (size_t i = block->inside.count; i-- > 0;) {
+		struct old_line *line = block->inside.list[i];
+
+		if (is_method(line) && found)
+			old_set(n->arena, line, OLD_NO_EFFECT, "nginx takes the last method of an upstream");
+		found = found || is_method(line);
+	}
+}
+
 void nginx_method(struct nginx *n, struct ini_section *s, struct old_line *line, bool proxy)
 {
 	static const char *const methods[][2] = {
 	    {"least_conn", "leastconn"}, {"least_time", "leastconn"}, {"ip_hash", "source"}};
 	const char *word = line->words[0], *key = old_word(line, 1), *value = NULL;
 
+	if (line->fate == OLD_NO_EFFECT)
+		return;
 	if (strcmp(word, "check") == 0) {
 		nginx_upstream_check(n, s, line);
 		return;

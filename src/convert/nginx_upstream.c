@@ -280,6 +280,7 @@ static bool add_upstream(struct pool *p, struct old_line *block)
 
 	if (block->fate == OLD_OPEN)
 		old_set(p->n->arena, block, OLD_CARRIED, NULL);
+	nginx_drop_methods(p->n, block);
 	for (size_t i = 0; i < block->inside.count; i++) {
 		struct old_line *line = block->inside.list[i];
 

@@ -653,6 +653,13 @@ def test_a_limit_of_connections_by_worker(nginx, main, zone, state):
     assert state == "carried" or "each worker process" in got.state("server 10")[1]
 
 
+def test_the_last_method_counts(nginx):
+    got = nginx(stream("upstream u { least_conn; server 10.0.0.1:1; server 10.0.0.2:1; hash $remote_addr; }\n"
+                       "server { listen 80; proxy_pass u; }"))
+    assert got.value("listen u", "balance") == "source" and got.code == 0
+    assert got.state("least_conn")[0] == "no-effect" and got.state("hash")[0] == "carried"
+
+
 def test_a_full_server_leads_to_no_backup(nginx):
     got = nginx(stream("upstream u { zone z 64k; server 10.0.0.1:1 max_conns=5; server 10.0.0.2:1; server "
                        "10.0.0.3:1 backup; }\nserver { listen 80; proxy_pass u; }"))
