@@ -15,6 +15,8 @@
 #include "weir/base/digit.h"
 #include "weir/config/options.h"
 
+#define WEIGHT_MAX 256
+
 /* What the servers of an upstream have in common. */
 struct pool {
 	struct nginx *n;
@@ -26,6 +28,8 @@ struct pool {
 	size_t count; /* of servers */
 	size_t backups;
 	bool limited; /* a server has max_conns */
+	unsigned long weight_unit; /* the weights are in these, so that weir takes the largest */
+	bool rounds;		   /* they are not multiples of it */
 	size_t lines;
 };
 
@@ -72,13 +76,28 @@ static void take_fails(struct pool *p, struct old_line *line, const char *fails,
 	}
 }
 
+static const char *our_weight(struct pool *p, struct old_line *line, const char *value)
+{
+	const unsigned long theirs = strtoul(value, NULL, 10), unit = p->weight_unit;
+	const unsigned long ours = theirs / unit + (theirs % unit >= unit - unit / 2);
+
+	if (unit == 1)
+		return value;
+	if (p->rounds)
+		old_set(p->n->arena, line, OLD_DIFFERENT, "weir's weights go up to %d: %s becomes %lu",
+			WEIGHT_MAX, value, ours > 0 ? ours : 1);
+	return arena_printf(p->n->arena, "%lu", ours > 0 ? ours : 1);
+}
+
 static const char *take_word(struct pool *p, struct old_line *line, const char *word, const char *text)
 {
 	struct arena *a = p->n->arena;
 	const char *value = strchr(word, '=') != NULL ? strchr(word, '=') + 1 : "", *time;
 
+	if (strcmp(word, "weight=1") == 0)
+		return text;
 	if (strncmp(word, "weight=", 7) == 0)
-		return strcmp(value, "1") == 0 ? text : arena_printf(a, "%s weight=%s", text, value);
+		return arena_printf(a, "%s weight=%s", text, our_weight(p, line, value));
 	if (strncmp(word, "max_conns=", 10) == 0)
 		return strcmp(value, "0") == 0 ? text : arena_printf(a, "%s maxconn=%s", text, value);
 	if (strcmp(word, "backup") == 0)
@@ -104,6 +123,31 @@ static const char *value_in(const struct old_line *line, const char *name, const
 		if (strncmp(line->words[i], name, len) == 0)
 			return line->words[i] + len;
 	return otherwise;
+}
+
+/* Chooses the unit of the weights: nginx has no largest one. */
+static void read_weights(struct pool *p, const struct old_line *block)
+{
+	unsigned long most = 1, common = 0;
+
+	for (size_t i = 0; i < block->inside.count; i++) {
+		const struct old_line *line = block->inside.list[i];
+		unsigned long a = strtoul(value_in(line, "weight=", "1"), NULL, 10);
+
+		if (strcmp(line->words[0], "server") != 0)
+			continue;
+		most = a > most ? a : most;
+		while (a > 0) { /* Euclid */
+			const unsigned long rest = common % a;
+
+			common = a;
+			a = rest;
+		}
+	}
+	p->weight_unit = most > WEIGHT_MAX && common > 0 ? common : 1;
+	p->rounds = most / p->weight_unit > WEIGHT_MAX;
+	if (p->rounds)
+		p->weight_unit = most / WEIGHT_MAX + (most % WEIGHT_MAX > 0);
 }
 
 /* nginx counts connections in each worker process where the upstream has no shared memory. */
@@ -281,6 +325,7 @@ static bool add_upstream(struct pool *p, struct old_line *block)
 	if (block->fate == OLD_OPEN)
 		old_set(p->n->arena, block, OLD_CARRIED, NULL);
 	nginx_drop_methods(p->n, block);
+	read_weights(p, block);
 	for (size_t i = 0; i < block->inside.count; i++) {
 		struct old_line *line = block->inside.list[i];
 

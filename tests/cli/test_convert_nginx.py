@@ -653,6 +653,18 @@ def test_a_limit_of_connections_by_worker(nginx, main, zone, state):
     assert state == "carried" or "each worker process" in got.state("server 10")[1]
 
 
+@pytest.mark.parametrize("weights, ours, state", [
+    ((1000, 500), ("2", "1"), "carried"), ((300, 256), ("75", "64"), "carried"),
+    ((256, 1), ("256", None), "carried"), ((1000, 1), ("250", None), "different"),
+    ((1000, 3), ("250", "1"), "different"),
+])
+def test_large_weights_are_smaller_in_the_same_proportion(nginx, weights, ours, state):
+    servers = "".join(f"server 10.0.0.{i}:1 weight={w}; " for i, w in enumerate(weights))
+    got = nginx(stream("upstream u { " + servers + "}\nserver { listen 80; proxy_pass u; }"))
+    found = [got.sections["listen u"][f"server s{i}"][0].partition(" weight=")[2] or None for i in (1, 2)]
+    assert tuple(found) == ours and got.state("server 10.0.0.0")[0] == state and got.code == 0
+
+
 def test_the_last_method_counts(nginx):
     got = nginx(stream("upstream u { least_conn; server 10.0.0.1:1; server 10.0.0.2:1; hash $remote_addr; }\n"
                        "server { listen 80; proxy_pass u; }"))
