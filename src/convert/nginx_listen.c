@@ -311,10 +311,21 @@ static void add_conn_limits(struct serving *v)
 {
 	const struct old_lines *lines =
 	    nginx_find(&v->block->inside, NULL, "limit_conn") != NULL ? &v->block->inside : &v->n->loose;
+	struct old_line *dry = serving_find(v, "limit_conn_dry_run");
 
-	for (size_t i = 0; i < lines->count; i++)
-		if (strcmp(lines->list[i]->words[0], "limit_conn") == 0)
+	if (dry != NULL && !serving_is_on(dry))
+		old_set(v->n->arena, dry, OLD_NO_EFFECT, "it is off");
+	else if (dry != NULL)
+		old_set(v->n->arena, dry, OLD_DIFFERENT,
+			"nginx logs the clients that it would refuse: weir has no limit for them here");
+	for (size_t i = 0; i < lines->count; i++) {
+		if (strcmp(lines->list[i]->words[0], "limit_conn") != 0)
+			continue;
+		if (serving_is_on(dry))
+			old_set(v->n->arena, lines->list[i], OLD_NO_EFFECT, "limit_conn_dry_run is on");
+		else
 			add_limit(v, lines->list[i]);
+	}
 }
 
 /* Whose PROXY headers are taken. */

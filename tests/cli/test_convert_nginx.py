@@ -895,3 +895,15 @@ def test_blocks_that_share_a_backend_both_carry_what_it_says(nginx):
     got = nginx(stream("upstream u { server 10.0.0.1:1; }\n" + server % 80 + server % 81))
     assert [name for name in got.sections if name.startswith("backend")] == ["backend u"]
     assert got.report["counts"]["lost"] == 0 and got.code == 0, got.report
+
+
+def test_a_limit_that_is_only_logged_is_none(nginx):
+    text = stream("limit_conn_zone $remote_addr zone=a:1m;\nlimit_conn a 5;\n" +
+                  ONE % "limit_conn_dry_run %s;")
+    got = nginx(text % "on")
+    assert "maxconn" not in got.ini and got.code == 0
+    assert [got.state(word)[0] for word in ("limit_conn a", "limit_conn_dry_run", "limit_conn_zone")] == \
+        ["no-effect", "different", "no-effect"]
+    got = nginx(text % "off")
+    assert got.value("listen port-80", "maxconn-per-source") == "5"
+    assert got.state("limit_conn_dry_run")[0] == "no-effect" and got.code == 0
