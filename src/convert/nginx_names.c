@@ -114,7 +114,8 @@ static void add_names(struct nginx_map *m, struct old_line *line, const char *me
 	for (size_t i = 1; i < line->count; i++) {
 		const char *name = line->words[i];
 
-		if (strcmp(name, "_") != 0)
+		/* A client without a name gets the default block, whatever "" is a name of. */
+		if (strcmp(name, "_") != 0 && name[0] != '\0')
 			nginx_map_add_name(m, line, name, member);
 	}
 }

@@ -778,6 +778,12 @@ def test_a_default_block_that_refuses_lets_nobody_else_in(nginx, rules, lines, s
     assert got.state("server")[0] == "carried"
 
 
+def test_no_client_asks_for_an_empty_name(nginx):
+    server = 'server { listen 443; server_name %s; proxy_pass 10.0.0.%d:1; }\n'
+    got = nginx(stream("ssl_preread on;\n" + server % ("a.com", 1) + server % ('"" b.com', 2)))
+    assert routes(got) == [("10.0.0.2-1", "sni=b.com"), ("default-backend", "10.0.0.1-1")] and got.code == 0
+
+
 def test_a_block_that_answers_has_its_names_for_itself(nginx):
     got = nginx(stream(REFUSING % ("", "", "deny all; return 403;")))
     assert routes(got) == [("closed", "sni=b.com"), ("default-backend", "10.0.0.1-1")] and got.code == 0
