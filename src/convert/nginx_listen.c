@@ -352,6 +352,10 @@ static void add_trusted(struct serving *v)
 		}
 	}
 	add_headers(v, trusted.count > 0);
+	if (v->proxy && trusted.count > 0)
+		work_note(v->n->work,
+			  "nginx serves clients that send a PROXY header from outside of set_real_ip_from, "
+			  "by their own address: weir refuses them (trusted)");
 	if (v->proxy)
 		work_add_list(v->n->ini, v->s, NULL, "trusted", &trusted, true);
 }

@@ -880,6 +880,7 @@ def test_who_may_send_a_proxy_header(nginx):
     assert got.sections["frontend port-81"]["trusted"] == ["10.0.0.0/8"]
     assert "trusted" not in got.sections["frontend port-80"]
     assert got.state("set_real_ip_from")[0] == "carried"
+    assert any("outside of set_real_ip_from" in note for note in got.report["notes"])
 
 
 def test_sessions_of_a_server_that_goes_down(nginx):
