@@ -131,6 +131,8 @@ static void add_bind(struct serving *v, struct old_line *line)
 			text = ini_join(a, text, word);
 		} else if (strncmp(word, "fastopen=", 9) == 0) {
 			text = ini_join(a, text, "tfo");
+		} else if (strcmp(word, "deferred") == 0 || strcmp(word, "multipath") == 0) {
+			text = ini_join(a, text, word[0] == 'd' ? "defer-accept" : "mptcp");
 		} else if (!known && !is_of_sockets(word) &&
 			   !work_word_by_table(v->n->work, line, word)) {
 			old_set(a, line, OLD_LOST, "'%s' of listen", word);

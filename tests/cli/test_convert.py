@@ -895,6 +895,7 @@ def test_one_address_may_stand_beside_all_of_its_port(nginx):
                                                                                   "[::]:80"),
     ("127.0.0.1:80-90", "127.0.0.1:80-90"), ("unix:/run/a.sock", "unix:/run/a.sock mode=666"),
     ("80 reuseport backlog=9", "0.0.0.0:80 backlog=9"),
+    ("80 deferred multipath", "0.0.0.0:80 defer-accept mptcp"),
 ])
 def test_nginx_listens_on_the_same_family(nginx, address, ours):
     got = nginx(stream((ONE % "").replace("10.0.0.9:80", address)))
