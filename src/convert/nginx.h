@@ -36,7 +36,8 @@ struct nginx {
 	struct index words;		/* of them: the last with each first word */
 	struct index blocks;		/* the first with each "KIND NAME" */
 	struct old_lines loose;		/* those of them that are no blocks */
-	struct index listens;		/* the server blocks with each address: struct old_lines */
+	struct index listens;		/* the server blocks with each address: struct old_lines; all of
+					   IPv4 is the port alone */
 	struct index users;		/* how many directives of blocks have this as their second word */
 	struct index names;		/* of sections: struct nginx_used_name */
 	struct nginx_backend *backends;
@@ -66,6 +67,10 @@ struct nginx_sides {
 
 /* Makes the directives of stream { } the ones that are converted. */
 void nginx_index(struct nginx *n, const struct old_lines *lines);
+/* Do two `listen` directives have the same address? */
+bool nginx_is_same_listen(const char *address, const char *other);
+/* The server blocks that listen at an address; NULL: there are none. */
+const struct old_lines *nginx_listening(const struct nginx *n, const char *address);
 /* The last directive of this name in a block; `up` if it has none there. NULL: nowhere. */
 struct old_line *nginx_find(const struct old_lines *block, const struct old_lines *up, const char *name);
 /* The text in small letters. */

@@ -51,18 +51,48 @@ static void count_users(struct nginx *n, const struct old_line *block)
 	}
 }
 
+/* The port of an address that stands for all of IPv4: nginx has three ways to write it. NULL: it is another.
+ */
+static const char *port_of_any(const char *address)
+{
+	if (address[strspn(address, "0123456789-")] == '\0')
+		return address;
+	if (strncmp(address, "*:", 2) == 0)
+		return address + 2;
+	return strncmp(address, "0.0.0.0:", 8) == 0 ? address + 8 : NULL;
+}
+
+bool nginx_is_same_listen(const char *address, const char *other)
+{
+	const char *port, *other_port;
+
+	if (strcmp(address, other) == 0)
+		return true;
+	port = port_of_any(address);
+	other_port = port != NULL ? port_of_any(other) : NULL;
+	return other_port != NULL && strcmp(port, other_port) == 0;
+}
+
+const struct old_lines *nginx_listening(const struct nginx *n, const char *address)
+{
+	const char *port = port_of_any(address);
+
+	return index_find(&n->listens, port != NULL ? port : address);
+}
+
 /* Puts a server block under each address that it listens at. */
 static void index_listens(struct nginx *n, struct old_line *block)
 {
 	for (size_t i = 0; i < block->inside.count; i++) {
 		const struct old_line *line = block->inside.list[i];
-		struct old_lines *known = index_find(&n->listens, old_word(line, 1));
+		const char *address = old_word(line, 1), *port = port_of_any(address);
+		struct old_lines *known = index_find(&n->listens, port != NULL ? port : address);
 
 		if (strcmp(line->words[0], "listen") != 0)
 			continue;
 		if (known == NULL) {
 			known = arena_alloc(n->arena, sizeof(*known));
-			index_put(n->arena, &n->listens, old_word(line, 1), known);
+			index_put(n->arena, &n->listens, port != NULL ? port : address, known);
 		}
 		if (known->count == 0 || known->list[known->count - 1] != block)
 			old_lines_add(n->arena, known, block);

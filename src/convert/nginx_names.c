@@ -24,8 +24,9 @@ static const struct old_line *find_listen(const struct old_line *block, const ch
 	for (size_t i = 0; i < block->inside.count; i++) {
 		const struct old_line *line = block->inside.list[i];
 
-		if (strcmp(line->words[0], "listen") == 0 && strcmp(old_word(line, 1), address) == 0 &&
-		    !old_has_word(line, 2, "udp") && !old_has_word(line, 2, "ssl"))
+		if (strcmp(line->words[0], "listen") == 0 &&
+		    nginx_is_same_listen(old_word(line, 1), address) && !old_has_word(line, 2, "udp") &&
+		    !old_has_word(line, 2, "ssl"))
 			return line;
 	}
 	return NULL;
@@ -67,7 +68,7 @@ static const struct old_lines *neighbours(const struct nginx *n, const struct ol
 {
 	static const struct old_lines none = {.count = 0};
 	const struct old_line *line = nginx_find(&block->inside, NULL, "listen");
-	const struct old_lines *found = line != NULL ? index_find(&n->listens, old_word(line, 1)) : NULL;
+	const struct old_lines *found = line != NULL ? nginx_listening(n, old_word(line, 1)) : NULL;
 
 	return found != NULL ? found : &none;
 }

@@ -778,6 +778,14 @@ def test_a_default_block_that_refuses_lets_nobody_else_in(nginx, rules, lines, s
     assert got.state("server")[0] == "carried"
 
 
+def test_an_address_is_the_same_however_it_is_written(nginx):
+    server = "server { listen %s; server_name %s; proxy_pass 10.0.0.%d:1; }\n"
+    got = nginx(stream("ssl_preread on;\n" + server % ("443", "a.com", 1) + server % ("*:443", "b.com", 2) +
+                       server % ("0.0.0.0:443", "c.com", 3) + server % ("10.0.0.9:443", "d.com", 4)))
+    assert routes(got) == [("10.0.0.2-1", "sni=b.com"), ("10.0.0.3-1", "sni=c.com"),
+                           ("default-backend", "10.0.0.1-1")] and got.code == 0
+
+
 def test_no_client_asks_for_an_empty_name(nginx):
     server = 'server { listen 443; server_name %s; proxy_pass 10.0.0.%d:1; }\n'
     got = nginx(stream("ssl_preread on;\n" + server % ("a.com", 1) + server % ('"" b.com', 2)))
