@@ -206,6 +206,39 @@ static void add_balance(struct haproxy *h, struct proxy *p)
 	ini_add(h->ini, p->out, line, "balance", "%s", value);
 }
 
+/* Does the client's server come from a hash? */
+static bool hashes(const struct proxy *p)
+{
+	static const char *const words[] = {"source", "hash", "rdp-cookie"};
+	const char *name = slot_word(p, SLOT_BALANCE, 0);
+	bool found = false;
+
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		found = found || strncmp(name, words[i], strlen(words[i])) == 0;
+	return found;
+}
+
+/* `option redispatch N`: at every Nth retry, or if N is negative, at the Nth before the end; without it, at
+ * the last. That is for a hash: other clients get another server at each retry. */
+static void add_redispatch(struct haproxy *h, struct proxy *p)
+{
+	struct old_line *line = p->slots[SLOT_REDISPATCH].line;
+	const char *number = slot_word(p, SLOT_REDISPATCH, 0);
+	const long every = number[0] != '\0' ? strtol(number, NULL, 10) : -1;
+	const long retries = slot_on(p, SLOT_RETRIES) ? strtol(slot_word(p, SLOT_RETRIES, 0), NULL, 10) : 3;
+	const bool never = hashes(p) && (every == 0 || every > retries);
+
+	if (line == NULL) {
+		ini_add(h->ini, p->out, NULL, "redispatch", "off");
+		return;
+	}
+	slot_add(h, p, SLOT_REDISPATCH, "redispatch", slot_on(p, SLOT_REDISPATCH) && !never ? "on" : "off");
+	if (slot_on(p, SLOT_REDISPATCH) && never)
+		old_set(h->arena, line, OLD_DIFFERENT,
+			"no retry is one of these, so that HAProxy takes another server only once a check "
+			"has failed: weir does not");
+}
+
 static void convert_back(struct haproxy *h, struct proxy *p)
 {
 	add_balance(h, p);
@@ -214,10 +247,7 @@ static void convert_back(struct haproxy *h, struct proxy *p)
 	haproxy_servers(h, p);
 	if (slot_on(p, SLOT_RETRIES))
 		slot_add(h, p, SLOT_RETRIES, "retries", slot_word(p, SLOT_RETRIES, 0));
-	if (p->slots[SLOT_REDISPATCH].line != NULL)
-		slot_add(h, p, SLOT_REDISPATCH, "redispatch", slot_on(p, SLOT_REDISPATCH) ? "on" : "off");
-	else
-		ini_add(h->ini, p->out, NULL, "redispatch", "off");
+	add_redispatch(h, p);
 	if (slot_on(p, SLOT_ALLBACKUPS))
 		slot_add(h, p, SLOT_ALLBACKUPS, "allbackups", "on");
 }

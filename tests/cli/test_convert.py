@@ -102,6 +102,18 @@ def test_without_option_redispatch_it_is_off(haproxy):
     assert haproxy(listen("no option redispatch\n")).value("listen a", "redispatch") == "off"
 
 
+@pytest.mark.parametrize("number, balance, ours, state", [
+    ("", "leastconn", None, "carried"), ("0", "roundrobin", None, "carried"),
+    ("0", "leastconn", None, "carried"), ("4", "first", None, "carried"), ("1", "source", None, "carried"),
+    ("-2", "source", None, "carried"), ("3", "source", None, "carried"), ("0", "source", "off", "different"),
+    ("4", "hash src", "off", "different"),
+])
+def test_redispatch_at_no_retry(haproxy, number, balance, ours, state):
+    got = haproxy(listen(f"balance {balance}\n").replace("redispatch\n", f"redispatch {number}\n"))
+    assert got.value("listen a", "redispatch") == ours
+    assert got.state("option redispatch")[0] == state and got.code == 0
+
+
 @pytest.mark.parametrize("name", ["connect", "client", "server"])
 def test_a_timeout_that_is_missing_is_0_and_noted(haproxy, name):
     lines = "".join(line + "\n" for line in LISTEN.splitlines() if not line.startswith(f"timeout {name} "))
