@@ -304,6 +304,12 @@ static void differ_by_limit(struct nginx *n, const struct old_line *block, const
 /* nginx uses all its backups, and ends a client when every server is full. */
 static void add_habits(struct pool *p, const struct old_line *block)
 {
+	const struct ini_line *balance = ini_find(p->s, "balance");
+
+	if (p->limited && p->count > 1 && balance != NULL && strncmp(balance->value, "source", 6) == 0)
+		differ_by_limit(p->n, block,
+				"nginx gives the clients of a full server to another one: weir ends them, as "
+				"their hash has no other server");
 	if (p->limited && p->backups > 0)
 		differ_by_limit(p->n, block,
 				"nginx gives a client to a backup while all other servers are full: weir "

@@ -679,6 +679,13 @@ def test_a_full_server_leads_to_no_backup(nginx):
     assert "a backup is for servers that are down" in got.state("server 10.0.0.1")[1]
 
 
+def test_a_full_server_of_a_hash_leads_to_no_other(nginx):
+    got = nginx(stream("upstream u { hash $remote_addr; zone z 64k; server 10.0.0.1:1 max_conns=5; server "
+                       "10.0.0.2:1; }\nserver { listen 80; proxy_pass u; }"))
+    assert got.state("server 10.0.0.1")[0] == "different" and "another one" in got.state("server 10.0.0.1")[1]
+    assert got.state("server 10.0.0.2")[0] == "carried"
+
+
 def test_a_limit_is_for_each_way_to_use_an_upstream(nginx):
     text = stream("upstream u { zone z 64k; server 10.0.0.1:1 max_conns=5; server 10.0.0.2:1; }\n"
                   "server { listen 80; proxy_pass u; }\nserver { listen 81; proxy_pass u; %s }")
