@@ -4,9 +4,11 @@
  *
  * Main thread.
  */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "nginx_network.h"
 #include "nginx_server.h"
 #include "weir/base/check.h"
 #include "weir/base/digit.h"
@@ -162,6 +164,14 @@ void serving_add_binds(struct serving *v)
 
 /* ---- who may come ---- */
 
+/* One that weir refuses would take those on its line along. */
+static bool is_network(struct arena *a, const char *text)
+{
+	struct nginx_net net;
+
+	return nginx_net_read(a, text, &net);
+}
+
 /* The lines of `allow` and `deny` that hold: those of the block, else those of stream. */
 static const struct old_lines *access_lines(const struct serving *v)
 {
@@ -211,6 +221,10 @@ void serving_add_access(struct serving *v)
 			continue;
 		if (closed || strcmp(what, "unix:") == 0) {
 			old_set(a, line, OLD_NO_EFFECT, "no TCP client gets this far");
+			continue;
+		}
+		if (strcmp(what, "all") != 0 && !is_network(a, nginx_network(a, what))) {
+			old_set(a, line, OLD_LOST, "not a network");
 			continue;
 		}
 		old_set(a, line, OLD_CARRIED, NULL);
@@ -330,27 +344,45 @@ static void add_conn_limits(struct serving *v)
 	}
 }
 
+/* nginx looks a name up when it starts; ours takes networks. Without them, anyone might send a header. */
+static const char *network_of_name(struct serving *v, struct old_line *line, const char *name)
+{
+	char *variable = arena_strndup(v->n->arena, name, strlen(name));
+
+	for (char *c = variable; *c != '\0'; c++)
+		*c = isalnum((unsigned char)*c) ? (char)toupper((unsigned char)*c) : '_';
+	old_set(v->n->arena, line, OLD_DIFFERENT,
+		"'trusted' takes no name: write the addresses of %s, or set ADDRESS_OF_%s to them in the "
+		"environment of weir",
+		name, variable);
+	return arena_printf(v->n->arena, "${ADDRESS_OF_%s}", variable);
+}
+
 /* Whose PROXY headers are taken. */
 static void add_trusted(struct serving *v)
 {
 	struct work_list trusted = {.count = 0};
+	bool named = false;
 
 	for (size_t up = 0; up < 2 && trusted.count == 0; up++) {
 		const struct old_lines *lines = up ? &v->n->loose : &v->block->inside;
 
 		for (size_t i = 0; i < lines->count; i++) {
 			struct old_line *line = lines->list[i];
+			const char *text = nginx_network(v->n->arena, old_word(line, 1));
 
-			if (strcmp(line->words[0], "set_real_ip_from") != 0 ||
-			    strcmp(old_word(line, 1), "unix:") == 0)
+			if (strcmp(line->words[0], "set_real_ip_from") != 0 || strcmp(text, "unix:") == 0)
 				continue;
-			work_list_add(v->n->arena, &trusted,
-				      nginx_network(v->n->arena, old_word(line, 1)));
 			if (v->proxy)
 				old_set(v->n->arena, line, OLD_CARRIED, NULL);
 			else if (!up)
 				old_set(v->n->arena, line, OLD_NO_EFFECT,
 					"no listen of the block has proxy_protocol");
+			if (v->proxy && !is_network(v->n->arena, text)) {
+				text = network_of_name(v, line, text);
+				named = true;
+			}
+			work_list_add(v->n->arena, &trusted, text);
 		}
 	}
 	add_headers(v, trusted.count > 0);
@@ -359,7 +391,7 @@ static void add_trusted(struct serving *v)
 			  "nginx serves clients that send a PROXY header from outside of set_real_ip_from, "
 			  "by their own address: weir refuses them (trusted)");
 	if (v->proxy)
-		work_add_list(v->n->ini, v->s, NULL, "trusted", &trusted, true);
+		work_add_list(v->n->ini, v->s, NULL, "trusted", &trusted, !named);
 }
 
 void serving_add_limits(struct serving *v)

@@ -898,6 +898,26 @@ def test_who_may_send_a_proxy_header(nginx):
     assert any("outside of set_real_ip_from" in note for note in got.report["notes"])
 
 
+def test_a_name_that_may_send_a_proxy_header_is_a_variable(nginx):
+    got = nginx(stream("set_real_ip_from lb.example.com;\nset_real_ip_from 10.0.0.0/8;\n" +
+                       ONE.replace(":80;", ":81 proxy_protocol;", 1) % ""))
+    assert got.value("listen port-81", "trusted") == "${ADDRESS_OF_LB_EXAMPLE_COM} 10.0.0.0/8"
+    assert got.state("set_real_ip_from lb")[0] == "different" and got.code == 0
+    assert got.state("set_real_ip_from 10")[0] == "carried"
+
+
+@pytest.mark.parametrize("rules, keys", [
+    ("allow 10.0.0.0/40; allow 10.1.0.0/16; deny all;", {"allow-from": "10.1.0.0/16"}),
+    ("allow a.example; deny all;", {"deny-from": "0.0.0.0/0 ::/0"}),
+    ("deny 10.0.0.0/33; deny 10.2.0.0/16;", {"deny-from": "10.2.0.0/16"}),
+])
+def test_what_is_no_network_opens_nothing(nginx, rules, keys):
+    got = nginx(stream(ONE % rules))
+    assert {key: got.value("listen port-80", key) for key in keys} == keys
+    assert got.state(rules.split(";")[0]) == ("lost", "not a network")
+    assert got.report["counts"]["lost"] == 1
+
+
 def test_sessions_of_a_server_that_goes_down(nginx):
     got = nginx("thread_pool p threads=2;\n" + stream(ONE % "proxy_session_drop on;"))
     assert got.value("listen port-80", "on-marked-down") == "close-sessions" and got.code == 0
