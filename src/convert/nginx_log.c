@@ -67,12 +67,24 @@ static void join_logs(struct nginx *n, struct old_line *line, const char *text)
 	}
 }
 
+/* `if=` of an access_log has no counterpart. */
+static void judge_condition(struct nginx *n, struct old_line *line)
+{
+	for (size_t i = 2; i < line->count; i++)
+		if (strncmp(line->words[i], "if=", 3) == 0)
+			old_set(n->arena, line, OLD_DIFFERENT,
+				"'%s': weir logs all sessions, or with log-sample = errors those that failed",
+				line->words[i]);
+}
+
 void nginx_log(struct nginx *n, struct old_line *line)
 {
 	const bool access = line->words[0][0] == 'a';
 	const char *path = old_word(line, 1), *text;
 	const char *level = access ? NULL : level_of(old_word(line, 2));
 
+	if (access)
+		judge_condition(n, line);
 	if (strcmp(path, "off") == 0) {
 		old_set(n->arena, line, OLD_DIFFERENT,
 			"weir always logs sessions: log-sample = errors for fewer");

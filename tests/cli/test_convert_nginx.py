@@ -355,6 +355,12 @@ def test_a_log_that_access_log_shares_has_sessions(nginx):
     assert got.state("error_log")[0] == "carried" and got.state("access_log")[0] == "no-effect"
 
 
+def test_a_log_of_some_sessions_has_all(nginx):
+    got = nginx(stream("access_log /var/log/n f if=$x;\n" + ONE % ""))
+    state, why = got.state("access_log")
+    assert state == "different" and "weir logs all sessions" in why and "in weir's format" in why
+
+
 def test_sessions_are_logged_if_only_a_block_logs_them(nginx):
     got = nginx("error_log /var/log/e warn;\n" + stream(ONE % "access_log /var/log/a f;"))
     assert got.sections["global"]["log"] == ["file:/var/log/e level=warning", "file:/var/log/a"]
