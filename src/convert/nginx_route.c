@@ -229,6 +229,13 @@ static bool branch_by_subject(struct routing *r, const struct branch *b, struct 
 	return true;
 }
 
+/* A `listen` that is ours. */
+static bool is_bind(const struct old_line *line)
+{
+	return strcmp(line->words[0], "listen") == 0 && !old_has_word(line, 2, "udp") &&
+	       !old_has_word(line, 2, "ssl");
+}
+
 /* $server_port: a branch for each port of the block. */
 static void branch_by_port(struct routing *r, const struct branch *b)
 {
@@ -239,11 +246,11 @@ static void branch_by_port(struct routing *r, const struct branch *b)
 
 	next.depth++;
 	for (size_t i = 0; i < lines->count; i++)
-		listens += strcmp(lines->list[i]->words[0], "listen") == 0;
+		listens += is_bind(lines->list[i]);
 	for (size_t i = 0; i < lines->count; i++) {
 		const char *port = old_word(lines->list[i], 1), *colon = strrchr(port, ':');
 
-		if (strcmp(lines->list[i]->words[0], "listen") != 0)
+		if (!is_bind(lines->list[i]))
 			continue;
 		port = colon != NULL ? colon + 1 : port;
 		if (strchr(port, '-') != NULL) {

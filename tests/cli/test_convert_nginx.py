@@ -137,6 +137,13 @@ def test_the_port_of_the_listener_in_a_target(nginx, target, server):
     assert got.code == (0 if server.endswith("*") else 1)
 
 
+def test_a_port_of_udp_is_no_port_of_the_listener(nginx):
+    got = nginx(stream("upstream up_53 { server 10.0.0.1:1; }\nserver { listen 53; listen 53 udp; "
+                       "listen 54 udp; proxy_pass up_$server_port; }"))
+    assert routes(got) == [("default-backend", "up_53")] and got.code == 0
+    assert got.state("proxy_pass")[0] == "carried"
+
+
 def test_a_name_that_has_no_address_is_closed(nginx):
     got = nginx(preread("$u", SNI + 'a.com ""; default b; }'))
     assert routes(got) == [("closed", "sni=a.com"), ("default-backend", "b")]
