@@ -75,3 +75,34 @@ def test_a_map_behind_another_of_the_same_names(pair):
         return ["".join(side.label(bind, data=hello(name)) for name in names) + side.label(bind, data=SSH)
                 for bind in "fg"]
     assert p.same(scenario) == ["abccadaa", "dddacaab"]
+
+
+def test_the_last_line_of_a_geo_that_has_an_address_counts(pair):
+    p = pair("nginx", stream("""
+    geo $range { ranges; default one; 127.0.0.0-127.0.255.255 two; 127.0.1.0-127.0.1.255 three; }
+    geo $again { default one; 127.0.1.0/24 two; 127.0.1.0/24 three; 127.0.2.0/24 two; delete 127.0.2.0/24; }
+    map $remote_addr $case { 127.0.1.1 ONE; default two; }
+    upstream one { server <a>; }
+    upstream two { server <b>; }
+    upstream three { server <c>; }
+    server { listen <f>; proxy_pass $range; }
+    server { listen <g>; proxy_pass $again; }
+    server { listen <h>; proxy_pass $case; }
+"""), servers="a b c", binds="f g h")
+
+    def scenario(side):
+        return [[side.label(bind, source=f"127.0.{n}.1") for n in range(3)] for bind in "fgh"]
+    assert p.same(scenario) == [["b", "c", "b"], ["a", "c", "a"], ["b", "a", "b"]]
+
+
+def test_keys_that_no_client_asks_for_take_no_name_along(pair):
+    p = pair("nginx", stream("""
+    map $ssl_preread_server_name $u { a.com one; "b.com:443" one; *.c.com one; d.com one; default two; }
+    upstream one { server <a>; }
+    upstream two { server <b>; }
+    server { listen <f>; ssl_preread on; proxy_pass $u; }
+"""))
+
+    def scenario(side):
+        return [side.label(data=hello(name)) for name in ("a.com", "b.com", "x.c.com", "d.com", None)]
+    assert p.same(scenario) == ["a", "b", "b", "a", "b"]
