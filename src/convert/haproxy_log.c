@@ -90,6 +90,58 @@ static void add_logs_of(struct haproxy *h, const struct proxy *p)
 	}
 }
 
+/* How many sections with clients log to a target. */
+struct target {
+	const struct proxy *last;
+	size_t count;
+};
+
+static size_t count_targets(struct haproxy *h, struct index *targets)
+{
+	size_t fronts = 0;
+
+	for (size_t i = 0; i < h->count; i++) {
+		const struct proxy *p = h->proxies[i];
+
+		if (p->out == NULL || !IS_FRONT(p))
+			continue;
+		fronts++;
+		for (size_t l = 0; l < p->lists[LIST_LOG].count; l++) {
+			const char *name = old_word(p->lists[LIST_LOG].list[l], 1);
+			struct target *t = index_find(targets, name);
+
+			if (t == NULL) {
+				t = arena_alloc(h->arena, sizeof(*t));
+				*t = (struct target){.last = NULL};
+				index_put(h->arena, targets, name, t);
+			}
+			t->count += t->last != p;
+			t->last = p;
+		}
+	}
+	return fronts;
+}
+
+/* A section's own log has its own sessions in HAProxy. */
+static void judge_logs(struct haproxy *h)
+{
+	struct index targets = {.count = 0};
+	const size_t fronts = count_targets(h, &targets);
+
+	for (size_t i = 0; i < h->count; i++) {
+		const struct proxy *p = h->proxies[i];
+
+		for (size_t l = 0; p->out != NULL && l < p->lists[LIST_LOG].count; l++) {
+			struct old_line *line = p->lists[LIST_LOG].list[l];
+			const struct target *t = index_find(&targets, old_word(line, 1));
+
+			if (strcmp(old_word(line, 1), "global") != 0 && (t == NULL || t->count < fronts))
+				old_set(h->arena, line, OLD_DIFFERENT,
+					"weir logs the sessions of all sections to the targets of [global]");
+		}
+	}
+}
+
 /* ---- formats ---- */
 
 /* The field for a name behind a '%', NULL = none. */
@@ -242,6 +294,7 @@ void haproxy_log(struct haproxy *h)
 				"weir has one format for all sections: that of line %u", from->line);
 	for (size_t i = 0; i < h->count; i++)
 		add_logs_of(h, h->proxies[i]);
+	judge_logs(h);
 	if (!h->exec)
 		return;
 	ini_add(h->ini, global(h), NULL, "exec-checks", "4")->stand_in = "";

@@ -661,3 +661,19 @@ def test_a_time_of_more_than_31_bits_is_24_days(haproxy, tmp_path):
     assert got.value("listen a", "timeout-connect") == "24d"
     state, why = got.state("timeout connect 5000")
     assert state == "different" and "24 days" in why and got.code == 0 and weir_takes(got, tmp_path)
+
+
+# ---- logs of sections ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("more, own, state", [
+    ("", "log 10.0.0.5 local1\n", "different"), ("log global\n", "log 10.0.0.5 local1\n", "different"),
+    ("log 10.0.0.5 local1\n", "", "carried"),
+])
+def test_a_log_of_one_section_gets_the_sessions_of_all(haproxy, more, own, state):
+    got = haproxy("global\nlog 10.0.0.4 local0\ndefaults\n" + TIMES + more +
+                  "frontend f\nbind 10.0.0.9:80\n" + own + "default_backend b\n" +
+                  "frontend g\nbind 10.0.0.9:81\ndefault_backend b\n" +
+                  "backend b\nserver s 10.0.0.1:80\n")
+    assert got.state("log 10.0.0.5")[0] == state and got.code == 0
+    assert state == "carried" or "sessions of all sections" in got.state("log 10.0.0.5")[1]
