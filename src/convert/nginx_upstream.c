@@ -201,14 +201,16 @@ static void add_observing(struct pool *p)
 {
 	struct ini_line *line;
 	const char *text = "connect";
+	const bool never = strcmp(p->time, "0") == 0 || strcmp(p->fails, "0") == 0;
 
-	if (p->count < 2 || strcmp(p->time, "0") == 0 || (strcmp(p->fails, "0") == 0 && p->backups == 0))
+	if (p->count < 2 || (never && p->backups == 0))
 		return;
-	if (strcmp(p->fails, "0") == 0) {
+	if (never) {
 		old_set(p->n->arena, p->fails_from, OLD_DIFFERENT,
 			"weir leaves a server out after one failed connect, or no client would get the "
 			"backup");
 		p->fails = "1";
+		p->time = strcmp(p->time, "0") == 0 ? "10s" : p->time;
 	}
 	if (strcmp(p->fails, "1") != 0)
 		work_note(p->n->work,

@@ -902,6 +902,22 @@ def test_limits_of_connections(nginx):
     assert "maxconn-per-source" not in got.sections["listen port-80"] and got.code == 0
 
 
+@pytest.mark.parametrize("port, state", [("81", "carried"), ("[::]:81", "different")])
+def test_a_limit_holds_for_a_network_of_ipv6(nginx, port, state):
+    got = nginx(stream("limit_conn_zone $binary_remote_addr zone=a:1m;\n"
+                       f"server {{ listen {port}; limit_conn a 3; proxy_pass 10.0.0.1:1; }}"))
+    assert got.value("listen port-81", "maxconn-per-source") == "3" and got.code == 0
+    assert got.state("limit_conn a")[0] == state
+    assert ("/64" in (got.state("limit_conn a")[1] or "")) == (state == "different")
+
+
+def test_a_backup_gets_clients_without_a_fail_timeout(nginx):
+    got = nginx(stream("upstream u { server 10.0.0.1:1 fail_timeout=0; server 10.0.0.2:1 backup; }\n"
+                       "server { listen 80; proxy_pass u; }"))
+    assert got.value("listen u", "observe") == "connect" and got.code == 0
+    assert got.state("server 10.0.0.1")[0] == "different" and "backup" in got.state("server 10.0.0.1")[1]
+
+
 def test_who_may_send_a_proxy_header(nginx):
     behind = ONE.replace(":80;", ":81 proxy_protocol;", 1) % ""
     got = nginx(stream("set_real_ip_from 10.0.0.0/8;\n" + ONE % "" + behind))
