@@ -43,6 +43,14 @@ static void add_resolving(struct serving *v, struct nginx_sides *sides)
 		add_side(sides, "resolve-interval", interval, line);
 }
 
+/* May small segments wait for more? */
+static bool delays(const struct serving *v)
+{
+	const struct old_line *line = serving_find(v, "tcp_nodelay");
+
+	return line != NULL && strcmp(old_word(line, 1), "off") == 0;
+}
+
 static void read_sides(struct serving *v, struct nginx_sides *sides)
 {
 	struct old_line *bind = serving_find(v, "proxy_bind"), *check_line = serving_find(v, "health_check");
@@ -56,6 +64,8 @@ static void read_sides(struct serving *v, struct nginx_sides *sides)
 		 serving_find(v, "proxy_timeout"));
 	if (serving_is_on(serving_find(v, "proxy_protocol")))
 		add_side(sides, "send-proxy", "v1", serving_find(v, "proxy_protocol"));
+	if (delays(v))
+		add_side(sides, "tcp-nodelay", "off", serving_find(v, "tcp_nodelay"));
 	if (serving_is_on(serving_find(v, "proxy_socket_keepalive")))
 		add_side(sides, "server-keepalive", "on", serving_find(v, "proxy_socket_keepalive"));
 	if (serving_is_on(serving_find(v, "proxy_session_drop")))
@@ -406,6 +416,8 @@ static void add_section(struct serving *v, bool is_listen)
 	if (has_rate(v, "proxy_download_rate"))
 		ini_add(v->n->ini, v->s, serving_find(v, "proxy_download_rate"), "pacing", "%s",
 			old_word(serving_find(v, "proxy_download_rate"), 1));
+	if (delays(v) && !is_listen)
+		ini_add(v->n->ini, v->s, serving_find(v, "tcp_nodelay"), "tcp-nodelay", "off");
 	ini_add(v->n->ini, v->s, NULL, "timeout-client", "%s", serving_time(v, "proxy_timeout", "10m"));
 	if (serving_is_on(serving_find(v, "proxy_half_close")))
 		ini_add(v->n->ini, v->s, serving_find(v, "proxy_half_close"), "timeout-half-closed", "%s",

@@ -911,6 +911,22 @@ def test_a_limit_holds_for_a_network_of_ipv6(nginx, port, state):
     assert ("/64" in (got.state("limit_conn a")[1] or "")) == (state == "different")
 
 
+@pytest.mark.parametrize("name", ["proxy_timeout", "proxy_connect_timeout"])
+def test_a_time_of_0_ends_sessions_of_nginx_only(nginx, name):
+    got = nginx(stream(ONE % f"{name} 0;"))
+    assert got.state(name)[0] == "different" and "at once" in got.state(name)[1] and got.code == 0
+    got = nginx(stream(f"{name} 0s;\n" + ONE % f"{name} 5s;"))
+    assert got.state(f"{name} 5s")[0] == "carried"
+
+
+def test_small_segments_may_wait(nginx):
+    got = nginx(stream(ONE % "tcp_nodelay off;"))
+    assert got.value("listen port-80", "tcp-nodelay") == "off" and got.state("tcp_nodelay")[0] == "carried"
+    got = nginx(stream("tcp_nodelay off;\n" + ONE % "" + (ONE % "").replace(":80;", ":81;", 1)))
+    assert got.sections["defaults"]["tcp-nodelay"] == ["off"] and got.state("tcp_nodelay")[0] == "carried"
+    assert "tcp-nodelay" not in nginx(stream("tcp_nodelay off;\n" + ONE % "tcp_nodelay on;")).ini
+
+
 def test_a_backup_gets_clients_without_a_fail_timeout(nginx):
     got = nginx(stream("upstream u { server 10.0.0.1:1 fail_timeout=0; server 10.0.0.2:1 backup; }\n"
                        "server { listen 80; proxy_pass u; }"))
