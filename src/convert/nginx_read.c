@@ -202,16 +202,57 @@ static struct old_line *add_line(struct nginx_file *f, struct old_lines *to, uns
 	return old_add(f->r, to, line) ? line : NULL;
 }
 
+/* The end of a long text of Lua, "[[...]]" or "[=[...]=]", that begins at `at`; NULL: none does. */
+static const char *end_of_long(const char *at)
+{
+	size_t level;
+	const char *end;
+
+	if (*at != '[')
+		return NULL;
+	level = strspn(at + 1, "=");
+	end = at + 1 + level;
+	if (*end != '[')
+		return NULL;
+	for (end++; *end != '\0'; end++)
+		if (*end == ']' && strspn(end + 1, "=") == level && end[1 + level] == ']')
+			return end + 2 + level;
+	return end;
+}
+
+/* The end of a text or a comment of Lua that begins at `at`; NULL: none does. */
+static const char *end_of_quoted(const char *at)
+{
+	const bool comment = strncmp(at, "--", 2) == 0;
+	const char *end = end_of_long(at + (comment ? 2 : 0));
+
+	if (end != NULL)
+		return end;
+	if (comment)
+		return at + strcspn(at, "\n");
+	if (*at != '"' && *at != '\'')
+		return NULL;
+	for (end = at + 1; *end != '\0' && *end != '\n' && *end != *at; end++)
+		end += *end == '\\' && end[1] != '\0';
+	return end + (*end == *at);
+}
+
 /* Lua between braces is not nginx's: goes behind its end. */
 static bool skip_code(struct nginx_file *f)
 {
 	unsigned open = 1;
 	const unsigned from = f->line;
 
-	for (; *f->at != '\0' && open > 0; f->at++) {
-		f->line += *f->at == '\n';
-		open += *f->at == '{';
-		open -= *f->at == '}';
+	while (*f->at != '\0' && open > 0) {
+		const char *end = end_of_quoted(f->at);
+
+		if (end == NULL) {
+			open += *f->at == '{';
+			open -= *f->at == '}';
+			end = f->at + 1;
+		}
+		for (; f->at < end; f->at++)
+			f->line += *f->at == '\n';
 	}
 	return open == 0 || old_fail(f->r, f->path, from, "a '{' that is not closed");
 }

@@ -919,6 +919,23 @@ def test_a_time_of_0_ends_sessions_of_nginx_only(nginx, name):
     assert got.state(f"{name} 5s")[0] == "carried"
 
 
+@pytest.mark.parametrize("code", [
+    'ngx.say("}")', "ngx.say('{')", 'ngx.say("\\"}")', "local a = { b = {} }", "-- a }\n", "--[[ } ]] x()",
+    "s = [[ { ]]", "s = [=[ ]] { ]=]", "-- it's\n", "a = b[c[1]]", "--", "--[", "[", "s = 'x\n",
+])
+def test_lua_ends_where_it_ends_for_nginx(nginx, code):
+    http = "http { server { location / { content_by_lua_block { %s\n } } } }\n" % code
+    got = nginx(http + stream(ONE % ""))
+    assert got.value("listen port-80", "server s1") == "10.0.0.1:80" and got.code == 0, got.report
+    assert got.state("content_by_lua_block")[0] == "not-ours"
+
+
+@pytest.mark.parametrize("code", ["[[ }", "[=[ } ]]", "--[[ }", "{", "--[==[ } ]=]"])
+def test_lua_that_does_not_end_is_an_error(nginx, code):
+    got = nginx(stream(ONE % "") + "http { content_by_lua_block { %s\n } }\n" % code)
+    assert got.code == 1 and "not closed" in got.report["error"]["text"]
+
+
 def test_small_segments_may_wait(nginx):
     got = nginx(stream(ONE % "tcp_nodelay off;"))
     assert got.value("listen port-80", "tcp-nodelay") == "off" and got.state("tcp_nodelay")[0] == "carried"
