@@ -282,6 +282,16 @@ static struct old_line *find_zone(const struct serving *v, const char *name)
 	return NULL;
 }
 
+/* Do clients come with an IPv6 address, too? */
+static bool has_ipv6(const struct serving *v)
+{
+	for (size_t i = 0; i < v->s->count; i++)
+		if (strcmp(v->s->lines[i].key, "bind") == 0 &&
+		    (v->s->lines[i].value[0] == '[' || v->s->lines[i].value[0] == ':'))
+			return true;
+	return false;
+}
+
 /* Is the key of a zone the same for all clients of a server block? */
 static bool is_of_server(const char *key)
 {
@@ -318,6 +328,10 @@ static void add_limit(struct serving *v, struct old_line *line)
 	    strstr(key, "$server_") == NULL)
 		old_set(v->n->arena, line, OLD_DIFFERENT,
 			"weir counts the connections of a client address together: nginx by '%s'", key);
+	else if (strcmp(ours, "maxconn-per-source") == 0 && has_ipv6(v))
+		old_set(v->n->arena, line, OLD_DIFFERENT,
+			"weir counts the connections of an IPv6 /64 network together: nginx those of each "
+			"address");
 	if (strcmp(ours, "maxconn") == 0)
 		old_set(v->n->arena, line, OLD_DIFFERENT, "further clients wait: nginx closes them");
 }
