@@ -31,24 +31,51 @@ struct pool {
 	unsigned long weight_unit; /* the weights are in these, so that weir takes the largest */
 	bool rounds;		   /* they are not multiples of it */
 	size_t lines;
+	struct index names;	    /* of servers; "set NAME", and "numbered NAME" for NAME7 */
 };
 
 /* ---- one server ---- */
 
-static const char *server_name(struct pool *p, const char *address)
+/* A set gives its servers the names NAME1, NAME2 and so on, which no other may have. */
+static bool is_taken(const struct pool *p, const char *name, bool is_set)
 {
+	struct arena *a = p->n->arena;
+	bool taken = index_find(&p->names, name) != NULL ||
+		     (is_set && index_find(&p->names, arena_printf(a, "numbered %s", name)) != NULL);
+
+	for (size_t len = strlen(name); len > 0 && is_digit(name[len - 1]) && !taken; len--)
+		taken = index_find(&p->names, arena_printf(a, "set %.*s", (int)len - 1, name)) != NULL;
+	return taken;
+}
+
+static void take_name(struct pool *p, const char *name, bool is_set)
+{
+	struct arena *a = p->n->arena;
+
+	index_put(a, &p->names, name, p);
+	if (is_set)
+		index_put(a, &p->names, arena_printf(a, "set %s", name), p);
+	for (size_t len = strlen(name); len > 0 && is_digit(name[len - 1]); len--)
+		index_put(a, &p->names, arena_printf(a, "numbered %.*s", (int)len - 1, name), p);
+}
+
+static const char *server_name(struct pool *p, const char *address, bool is_set)
+{
+	struct arena *a = p->n->arena;
 	const size_t len = strcspn(address, ":");
-	char *name = arena_strndup(p->n->arena, address, len);
-	const char *key;
+	const char *text;
+	char *name = arena_strndup(a, address, len);
 
 	for (char *c = name; *c != '\0'; c++)
 		if (!isalnum((unsigned char)*c) && *c != '_' && *c != '.' && *c != '-')
 			*c = '-';
-	key = arena_printf(p->n->arena, "server %s", name);
+	text = name;
 	if (len == 0 || is_digit(name[0]) || address[0] == '[' || strcmp(name, "unix") == 0 || len > 60 ||
-	    ini_find(p->s, key) != NULL)
-		return arena_printf(p->n->arena, "s%zu", p->count + 1);
-	return name;
+	    is_taken(p, name, is_set))
+		text = arena_printf(a, is_set ? "s%zu-" : index_find(&p->names, "set s") ? "s-%zu" : "s%zu",
+				    p->count + 1);
+	take_name(p, text, is_set);
+	return text;
 }
 
 /* nginx's port is 80 in http only: in stream it must be there. Returns our address. */
@@ -165,13 +192,15 @@ static void add_member(struct pool *p, struct old_line *line, bool by_worker)
 	struct arena *a = p->n->arena;
 	const char *address = old_word(line, 1), *service = value_in(line, "service=", NULL);
 	const char *text = our_address(p, address), *kind = "server";
+	const bool is_set = old_has_word(line, 2, "resolve");
+	const char *key;
 	const char *time = nginx_duration(a, value_in(line, "fail_timeout=", "10"));
 
 	if (strchr(address, '$') != NULL) {
 		old_set(a, line, OLD_LOST, NGINX_NO_VARIABLE, address);
 		return;
 	}
-	if (old_has_word(line, 2, "resolve")) {
+	if (is_set) {
 		kind = "servers";
 		text = service != NULL ? arena_printf(a, "srv://_%s._tcp.%s", service, address)
 				       : arena_printf(a, "dns://%s", text);
@@ -180,7 +209,8 @@ static void add_member(struct pool *p, struct old_line *line, bool by_worker)
 		text = take_word(p, line, line->words[i], text);
 	if (p->sides->source != NULL)
 		text = arena_printf(a, "%s source=%s", text, p->sides->source);
-	ini_add(p->n->ini, p->s, line, arena_printf(a, "%s %s", kind, server_name(p, address)), "%s", text);
+	key = arena_printf(a, "%s %s", kind, server_name(p, address, is_set));
+	ini_add(p->n->ini, p->s, line, key, "%s", text);
 	p->count++;
 	p->backups += old_has_word(line, 2, "backup");
 	if (strcmp(value_in(line, "max_conns=", "0"), "0") != 0) {
@@ -400,8 +430,8 @@ bool nginx_servers(struct nginx *n, struct ini_section *s, struct old_line *line
 
 		if (sides->source != NULL)
 			text = arena_printf(n->arena, "%s source=%s", text, sides->source);
-		ini_add(n->ini, s, line, arena_printf(n->arena, "server %s", server_name(&p, target)), "%s",
-			text);
+		ini_add(n->ini, s, line,
+			arena_printf(n->arena, "server %s", server_name(&p, target, false)), "%s", text);
 		p.count = 1;
 	}
 	note_names(&p);

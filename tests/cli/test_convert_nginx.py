@@ -936,6 +936,24 @@ def test_lua_that_does_not_end_is_an_error(nginx, code):
     assert got.code == 1 and "not closed" in got.report["error"]["text"]
 
 
+@pytest.mark.parametrize("addresses, names", [
+    (("web", "web2"), ["web", "s2-"]), (("web2", "web"), ["web2", "s2-"]), (("web", "web"), ["web", "s2-"]),
+    (("app1", "app2", "app10"), ["app1", "app2", "s3-"]), (("a.b.c", "a.b"), ["a.b.c", "a.b"]),
+])
+def test_names_of_sets_do_not_meet(nginx, addresses, names):
+    servers = "".join(f"server {address}:8{i} resolve; " for i, address in enumerate(addresses))
+    got = nginx(stream(f"upstream u {{ zone u 64k; {servers} }}\nserver {{ listen 80; proxy_pass u; }}"))
+    assert [key.split()[1] for key in got.sections["backend u"] if key.startswith("servers ")] == names
+    assert got.code == 0, got.report
+
+
+def test_a_server_is_not_called_as_one_of_a_set(nginx):
+    got = nginx(stream("upstream u { server web1:81; server web:82 resolve; server web-3:83; "
+                       "server s:84 resolve; server 10.0.0.1:85; }\nserver { listen 80; proxy_pass u; }"))
+    assert [key for key in got.sections["listen u"] if key.startswith("server")] == [
+        "server web1", "servers s2-", "server web-3", "servers s", "server s-5"] and got.code == 0
+
+
 def test_small_segments_may_wait(nginx):
     got = nginx(stream(ONE % "tcp_nodelay off;"))
     assert got.value("listen port-80", "tcp-nodelay") == "off" and got.state("tcp_nodelay")[0] == "carried"
