@@ -16,6 +16,7 @@
 #include "weir/config/options.h"
 
 #define WEIGHT_MAX 256
+#define SET_TRIES 4 /* weir's default */
 
 /* What the servers of an upstream have in common. */
 struct pool {
@@ -30,6 +31,7 @@ struct pool {
 	bool limited; /* a server has max_conns */
 	unsigned long weight_unit; /* the weights are in these, so that weir takes the largest */
 	bool rounds;		   /* they are not multiples of it */
+	bool has_set; /* a server has 'resolve': it may be several */
 	size_t lines;
 	struct index names;	    /* of servers; "set NAME", and "numbered NAME" for NAME7 */
 };
@@ -200,6 +202,7 @@ static void add_member(struct pool *p, struct old_line *line, bool by_worker)
 		old_set(a, line, OLD_LOST, NGINX_NO_VARIABLE, address);
 		return;
 	}
+	p->has_set = p->has_set || is_set;
 	if (is_set) {
 		kind = "servers";
 		text = service != NULL ? arena_printf(a, "srv://_%s._tcp.%s", service, address)
@@ -233,7 +236,7 @@ static void add_observing(struct pool *p)
 	const char *text = "connect";
 	const bool never = strcmp(p->time, "0") == 0 || strcmp(p->fails, "0") == 0;
 
-	if (p->count < 2 || (never && p->backups == 0))
+	if ((p->count < 2 && !p->has_set) || (never && p->backups == 0))
 		return;
 	if (never) {
 		old_set(p->n->arena, p->fails_from, OLD_DIFFERENT,
@@ -259,12 +262,15 @@ static void add_observing(struct pool *p)
 static size_t most_tries(const struct pool *p)
 {
 	const size_t fails = (size_t)strtoul(p->fails, NULL, 10);
+	size_t most = p->count;
 
 	if (p->sides->one_try)
 		return 1;
-	if (p->sides->tries > 0 && p->sides->tries < p->count)
+	if (p->sides->tries > 0 && (p->sides->tries < p->count || p->has_set))
 		return p->sides->tries;
-	return p->backups > 0 && p->count > p->backups ? (p->count - p->backups) * fails + 2 : p->count;
+	if (p->backups > 0 && p->count > p->backups)
+		most = (p->count - p->backups) * fails + 2;
+	return p->has_set && most < SET_TRIES ? SET_TRIES : most;
 }
 
 static void add_retries(struct pool *p)
@@ -350,6 +356,11 @@ static void add_habits(struct pool *p, const struct old_line *block)
 		ini_add(p->n->ini, p->s, NULL, "allbackups", "on");
 	if (p->limited)
 		ini_add(p->n->ini, p->s, NULL, "timeout-queue", "1ms");
+	if (p->has_set && !p->sides->one_try && p->sides->tries == 0)
+		work_note(p->n->work,
+			  "nginx tries each address of a name with 'resolve' once: weir makes %d attempts, "
+			  "or one for each server of the file if these are more",
+			  SET_TRIES);
 	if (p->backups > 0)
 		work_note(p->n->work,
 			  "nginx gives a client that all other servers have refused to a backup at once: "

@@ -954,6 +954,18 @@ def test_a_server_is_not_called_as_one_of_a_set(nginx):
         "server web1", "servers s2-", "server web-3", "servers s", "server s-5"] and got.code == 0
 
 
+@pytest.mark.parametrize("more, retries", [
+    ("", None), ("proxy_next_upstream off;", "0"), ("proxy_next_upstream_tries 2;", "1"),
+])
+def test_the_addresses_of_a_set_are_several_servers(nginx, more, retries):
+    got = nginx(stream("upstream u { zone u 64k; server web:80 resolve max_fails=2; }\n"
+                       f"server {{ listen 80; proxy_pass u; {more} }}"))
+    assert got.value("backend u", "retries") == retries and got.code == 0
+    assert got.value("backend u", "observe") == "connect limit=2"
+    notes = " ".join(got.report["notes"])
+    assert ("each address of a name with 'resolve'" in notes) == (more == "")
+
+
 def test_small_segments_may_wait(nginx):
     got = nginx(stream(ONE % "tcp_nodelay off;"))
     assert got.value("listen port-80", "tcp-nodelay") == "off" and got.state("tcp_nodelay")[0] == "carried"
