@@ -12,6 +12,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "nginx_variable.h"
 #include "pattern.h"
 #include "weir/base/check.h"
 #include "weir/base/text.h"
@@ -143,6 +144,7 @@ static void take_pattern(struct nginx_map *m, struct old_line *line, const char 
 		return;
 	}
 	nginx_map_add(m, line, names, RANK_PATTERN);
+	m->entries[m->count - 1].value = nginx_whole_group(m->n->arena, text + any_case, old_word(line, 1));
 	if (differs != NULL)
 		old_set(m->n->arena, line, OLD_DIFFERENT, "%s", differs);
 	if (!any_case && m->block != NULL)

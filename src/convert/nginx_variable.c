@@ -169,3 +169,39 @@ struct old_line *nginx_find_split(const struct nginx *n, const char *text)
 		}
 	return NULL;
 }
+
+/* Does the parenthesis behind '^' close right before the '$' at the end? */
+static bool is_one_group(const char *pattern)
+{
+	unsigned open = 0;
+
+	if (strncmp(pattern, "^(", 2) != 0)
+		return false;
+	for (const char *c = pattern + 1; *c != '\0'; c++) {
+		if (*c == '[' || *c == '\\')
+			c = *c == '\\' ? c + 1 : strchr(c + 1, ']');
+		if (c == NULL || *c == '\0')
+			return false;
+		open += *c == '(' && c[-1] != '\\';
+		open -= *c == ')' && c[-1] != '\\';
+		if (open == 0)
+			return strcmp(c, ")$") == 0;
+	}
+	return false;
+}
+
+const char *nginx_whole_group(struct arena *a, const char *pattern, const char *value)
+{
+	static const char whole[] = "$ssl_preread_server_name";
+	const char *name = pattern + 2;
+
+	if (!is_one_group(pattern) || strncmp(name, "?:", 2) == 0)
+		return value;
+	value = nginx_replace(a, value, "1", whole);
+	if (*name != '?')
+		return value;
+	name += 1 + (name[1] == 'P');
+	if (*name != '<')
+		return value;
+	return nginx_replace(a, value, arena_strndup(a, name + 1, strcspn(name + 1, ">")), whole);
+}

@@ -25,6 +25,9 @@ const char *nginx_fold(struct nginx *n, const struct old_line *block, const char
 bool nginx_is_set(const struct nginx *n, const struct old_line *block, const char *name);
 /* The text with every use of `$name` replaced. */
 const char *nginx_replace(struct arena *a, const char *text, const char *name, const char *value);
+/* The value of an entry "~PATTERN" over the name. "^(.+)$" has all of the name in $1, or in what "(?<...>"
+ * calls it: the name comes in its place. */
+const char *nginx_whole_group(struct arena *a, const char *pattern, const char *value);
 /* The split_clients that makes a variable of the text; NULL: none does. */
 struct old_line *nginx_find_split(const struct nginx *n, const char *text);
 /* Does the text have a variable of a map or geo? */

@@ -43,6 +43,27 @@ def test_a_pattern_is_the_names_that_it_stands_for(nginx, pattern, names):
     assert got.state("~")[0] == "carried" and got.code == 0
 
 
+@pytest.mark.parametrize("entry, names, ours", [
+    (r"~^(.+)$ $1:443", "any", "sni@443"), ("~^(?<n>.*)$ $n:8443", "any", "sni@8443"),
+    (r"~*^(?P<n>.+\.a\.com)$ ${n}:$server_port", "*.a.com", "sni@*"),
+    (r"~^((www|api)\.a\.com)$ $1:443", "www.a.com,api.a.com", "sni@443"),
+])
+def test_a_group_that_is_the_whole_name_is_where_the_client_asks_to_go(nginx, entry, names, ours):
+    got = nginx(preread("$u", SNI + f'"{entry.split()[0]}" {entry.split()[1]}; default b; }}'))
+    assert routes(got) == [("any", "sni=" + names), ("default-backend", "b")]
+    assert got.sections["backend any"]["server any"] == [ours]
+    assert got.state("~")[0] == "different" and "allow-to" in got.state("~")[1] and got.code == 0
+
+
+@pytest.mark.parametrize("entry", [
+    r"~^(.+)\.(com)$ $1:443", "~^(?:.+)$ $1:443", "~^(?<n>.+)$ $n.a:443", r"~^(x|(y))$ $2:1", r"~(.+)$ $1:1",
+    "~^(?<n>.+)$ ${n}x:443", "~^(.+) $1:1",
+])
+def test_a_group_that_is_not_the_whole_name_is_lost(nginx, entry):
+    got = nginx(preread("$u", SNI + f'"{entry.split()[0]}" {entry.split()[1]}; default b; }}'))
+    assert got.state("~")[0] == "lost" and "sni@" not in got.ini
+
+
 @pytest.mark.parametrize("pattern, names, why", [
     (r"~^a.com$", "a.com", "stands for any byte"), (r"~a\.com$", ".a.com", "that only end so"),
     (r"~^a\.com", "a.com", "go on behind it"), (r"~^[^.]+\.a\.com$", "*.a.com", "any depth"),
