@@ -35,6 +35,7 @@ void branch_refuse(struct routing *r, const struct branch *b)
 {
 	const char *words = words_of(r, b);
 
+	r->refused = true;
 	if (words[0] != '\0')
 		add_use_backend(r, NULL, nginx_closed(r->n), words);
 }

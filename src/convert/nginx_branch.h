@@ -33,6 +33,7 @@ struct routing {
 	bool sniff;
 	bool protocol;
 	bool has_default;
+	bool refused; /* the clients of a branch that is lost */
 	size_t lines;
 	size_t ends; /* branches whose clients get what nginx gives them */
 	size_t branches;

@@ -95,8 +95,10 @@ static void branch_by_entries(struct routing *r, const struct branch *b, const s
 			return;
 		list = nginx_map_join(m, i);
 		written = list_or_file(r, m, e, list);
-		if (written == NULL)
+		if (written == NULL) {
+			r->refused = true;
 			continue;
+		}
 		next.depth++;
 		branch_set_keys(&next, m->subject, list, written);
 		branch_know(r, &next, m->block, e->value);
@@ -208,6 +210,8 @@ static bool branch_by_subject(struct routing *r, const struct branch *b, struct 
 		return true;
 	}
 	nginx_map_read(r->n, block, subject, v.before, v.after, &m);
+	for (size_t i = 0; i < block->inside.count && !r->refused; i++)
+		r->refused = block->inside.list[i]->fate == OLD_LOST;
 	if (m.count > WORK_MAP_MAX) {
 		old_set(a, block, OLD_LOST, "a map of more than %d entries: write a list per backend, @FILE",
 			WORK_MAP_MAX);
@@ -440,6 +444,11 @@ bool nginx_routes(struct nginx *n, const struct nginx_passing *pass)
 	r.preread = pass->names[0] != '\0' ||
 		    serving_is_on(nginx_find(&pass->block->inside, n->stream, "ssl_preread"));
 	branch_off(&r, &all);
+	if (r.lines == 0 && !r.has_default && r.ends > 0 && !r.refused) {
+		/* nginx has no address for anybody, and closes all. */
+		ini_add(n->ini, pass->s, pass->pass, "default-backend", "%s", nginx_closed(n));
+		r.has_default = true;
+	}
 	if (r.lines == 0 && !r.has_default) {
 		if (pass->pass->fate < OLD_LOST)
 			old_set(n->arena, pass->pass, OLD_LOST, "its map is lost");

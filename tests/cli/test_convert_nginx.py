@@ -987,6 +987,18 @@ def test_the_addresses_of_a_set_are_several_servers(nginx, more, retries):
     assert ("each address of a name with 'resolve'" in notes) == (more == "")
 
 
+def test_a_block_whose_clients_nginx_closes_closes_them(nginx):
+    text = (SNI + "a.com 10.0.0.1:1; }\nserver { listen 80; proxy_pass $u; }\n"
+            "server { listen 443; ssl_preread on; proxy_pass $u; }")
+    got = nginx(stream(text))
+    assert got.value("frontend u", "default-backend") == "closed"
+    assert got.sections["backend closed"]["server none"] == ["127.0.0.1:1 disabled"]
+    assert got.state("proxy_pass")[0] == "carried" and got.code == 0, got.report
+    for entry in ("a.com $remote_user:1;", "~^api a;"):
+        got = nginx(preread("$u", SNI + entry + " }"))
+        assert got.state("proxy_pass")[0] == "lost" and "default-backend" not in got.ini
+
+
 def test_small_segments_may_wait(nginx):
     got = nginx(stream(ONE % "tcp_nodelay off;"))
     assert got.value("listen port-80", "tcp-nodelay") == "off" and got.state("tcp_nodelay")[0] == "carried"
