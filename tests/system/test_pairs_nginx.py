@@ -236,6 +236,18 @@ def test_the_address_of_the_client_goes_through(pair):
     p.named("without set_real_ip_from", "listen")
 
 
+def test_a_header_from_elsewhere_closes_the_client(pair):
+    p = pair("nginx", stream("""
+    server { listen <f> proxy_protocol; set_real_ip_from 192.0.2.0/24; proxy_pass <a>; }
+"""), servers="a", binds="f")
+
+    def scenario(side):
+        client = side.connect("f", source="127.0.0.7", data=b"PROXY TCP4 192.0.2.9 198.51.100.1 1 443\r\n")
+        return client.label() or client.end
+    assert p.both(scenario) == ("a", "reset")
+    p.named("weir refuses them (trusted)")
+
+
 def test_ranges_of_ports_and_sockets_of_unix(pair, folder, closing):
     def more(side):
         side.first = free_run(3)
