@@ -9,6 +9,16 @@
 
 #include "nginx.h"
 
+const char *nginx_parameter(const struct old_line *line, const char *name, const char *otherwise)
+{
+	const size_t len = strlen(name);
+
+	for (size_t i = 2; i < line->count; i++)
+		if (strncmp(line->words[i], name, len) == 0)
+			return line->words[i] + len;
+	return otherwise;
+}
+
 const char *nginx_small(struct arena *a, const char *text)
 {
 	char *small;

@@ -11,11 +11,11 @@
 
 #include "nginx.h"
 #include "nginx_variable.h"
+#include "nginx_weight.h"
 #include "weir/base/check.h"
 #include "weir/base/digit.h"
 #include "weir/config/options.h"
 
-#define WEIGHT_MAX 256
 #define SET_TRIES 4 /* weir's default */
 
 /* What the servers of an upstream have in common. */
@@ -29,8 +29,7 @@ struct pool {
 	size_t count; /* of servers */
 	size_t backups;
 	bool limited; /* a server has max_conns */
-	unsigned long weight_unit; /* the weights are in these, so that weir takes the largest */
-	bool rounds;		   /* they are not multiples of it */
+	struct nginx_weights weights;
 	bool has_set; /* a server has 'resolve': it may be several */
 	size_t lines;
 	struct index names;	    /* of servers; "set NAME", and "numbered NAME" for NAME7 */
@@ -105,19 +104,6 @@ static void take_fails(struct pool *p, struct old_line *line, const char *fails,
 	}
 }
 
-static const char *our_weight(struct pool *p, struct old_line *line, const char *value)
-{
-	const unsigned long theirs = strtoul(value, NULL, 10), unit = p->weight_unit;
-	const unsigned long ours = theirs / unit + (theirs % unit >= unit - unit / 2);
-
-	if (unit == 1)
-		return value;
-	if (p->rounds)
-		old_set(p->n->arena, line, OLD_DIFFERENT, "weir's weights go up to %d: %s becomes %lu",
-			WEIGHT_MAX, value, ours > 0 ? ours : 1);
-	return arena_printf(p->n->arena, "%lu", ours > 0 ? ours : 1);
-}
-
 static const char *take_word(struct pool *p, struct old_line *line, const char *word, const char *text)
 {
 	struct arena *a = p->n->arena;
@@ -126,7 +112,7 @@ static const char *take_word(struct pool *p, struct old_line *line, const char *
 	if (strcmp(word, "weight=1") == 0)
 		return text;
 	if (strncmp(word, "weight=", 7) == 0)
-		return arena_printf(a, "%s weight=%s", text, our_weight(p, line, value));
+		return arena_printf(a, "%s weight=%s", text, nginx_weight(a, &p->weights, line, value));
 	if (strncmp(word, "max_conns=", 10) == 0)
 		return strcmp(value, "0") == 0 ? text : arena_printf(a, "%s maxconn=%s", text, value);
 	if (strcmp(word, "backup") == 0)
@@ -144,41 +130,6 @@ static const char *take_word(struct pool *p, struct old_line *line, const char *
 	return text;
 }
 
-static const char *value_in(const struct old_line *line, const char *name, const char *otherwise)
-{
-	const size_t len = strlen(name);
-
-	for (size_t i = 2; i < line->count; i++)
-		if (strncmp(line->words[i], name, len) == 0)
-			return line->words[i] + len;
-	return otherwise;
-}
-
-/* Chooses the unit of the weights: nginx has no largest one. */
-static void read_weights(struct pool *p, const struct old_line *block)
-{
-	unsigned long most = 1, common = 0;
-
-	for (size_t i = 0; i < block->inside.count; i++) {
-		const struct old_line *line = block->inside.list[i];
-		unsigned long a = strtoul(value_in(line, "weight=", "1"), NULL, 10);
-
-		if (strcmp(line->words[0], "server") != 0)
-			continue;
-		most = a > most ? a : most;
-		while (a > 0) { /* Euclid */
-			const unsigned long rest = common % a;
-
-			common = a;
-			a = rest;
-		}
-	}
-	p->weight_unit = most > WEIGHT_MAX && common > 0 ? common : 1;
-	p->rounds = most / p->weight_unit > WEIGHT_MAX;
-	if (p->rounds)
-		p->weight_unit = most / WEIGHT_MAX + (most % WEIGHT_MAX > 0);
-}
-
 /* nginx counts connections in each worker process where the upstream has no shared memory. */
 static bool counts_by_worker(const struct pool *p, const struct old_line *upstream)
 {
@@ -192,11 +143,11 @@ static bool counts_by_worker(const struct pool *p, const struct old_line *upstre
 static void add_member(struct pool *p, struct old_line *line, bool by_worker)
 {
 	struct arena *a = p->n->arena;
-	const char *address = old_word(line, 1), *service = value_in(line, "service=", NULL);
+	const char *address = old_word(line, 1), *service = nginx_parameter(line, "service=", NULL);
 	const char *text = our_address(p, address), *kind = "server";
 	const bool is_set = old_has_word(line, 2, "resolve");
 	const char *key;
-	const char *time = nginx_duration(a, value_in(line, "fail_timeout=", "10"));
+	const char *time = nginx_duration(a, nginx_parameter(line, "fail_timeout=", "10"));
 
 	if (strchr(address, '$') != NULL) {
 		old_set(a, line, OLD_LOST, NGINX_NO_VARIABLE, address);
@@ -216,7 +167,7 @@ static void add_member(struct pool *p, struct old_line *line, bool by_worker)
 	ini_add(p->n->ini, p->s, line, key, "%s", text);
 	p->count++;
 	p->backups += old_has_word(line, 2, "backup");
-	if (strcmp(value_in(line, "max_conns=", "0"), "0") != 0) {
+	if (strcmp(nginx_parameter(line, "max_conns=", "0"), "0") != 0) {
 		p->limited = true;
 		if (by_worker)
 			old_set(a, line, OLD_DIFFERENT,
@@ -224,7 +175,7 @@ static void add_member(struct pool *p, struct old_line *line, bool by_worker)
 				"weir counts them together");
 	}
 	if (!old_has_word(line, 2, "down"))
-		take_fails(p, line, value_in(line, "max_fails=", "1"),
+		take_fails(p, line, nginx_parameter(line, "max_fails=", "1"),
 			   time != NULL ? time : "10s");
 }
 
@@ -334,7 +285,7 @@ static void differ_by_limit(struct nginx *n, const struct old_line *block, const
 		struct old_line *line = block->inside.list[i];
 
 		if (strcmp(line->words[0], "server") == 0 &&
-		    strcmp(value_in(line, "max_conns=", "0"), "0") != 0)
+		    strcmp(nginx_parameter(line, "max_conns=", "0"), "0") != 0)
 			old_set(n->arena, line, OLD_DIFFERENT, "%s", why);
 	}
 }
@@ -374,7 +325,7 @@ static bool add_upstream(struct pool *p, struct old_line *block)
 	if (block->fate == OLD_OPEN)
 		old_set(p->n->arena, block, OLD_CARRIED, NULL);
 	nginx_drop_methods(p->n, block);
-	read_weights(p, block);
+	nginx_weights_read(&p->weights, block);
 	for (size_t i = 0; i < block->inside.count; i++) {
 		struct old_line *line = block->inside.list[i];
 
