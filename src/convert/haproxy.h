@@ -265,9 +265,11 @@ struct checking {
 	const char *proxy;   /* "v1", "v2" */
 	const char *version; /* of the PROXY headers of sessions; NULL = they have none */
 	long long interval_ms;
+	bool over_tls; /* what haproxy_check() finds out */
+	bool has_port; /* the check names its own */
 };
-/* Adds the check of a section whose servers have one. Is it over TLS? */
-bool haproxy_check(struct haproxy *h, struct proxy *p, const struct checking *c);
+/* Adds the check of a section whose servers have one. */
+void haproxy_check(struct haproxy *h, struct proxy *p, struct checking *c);
 
 /* ---- conditions ---- */
 

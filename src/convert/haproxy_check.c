@@ -469,7 +469,7 @@ static const char *proxy_of(const struct checker *k)
 	return k->c->proxy;
 }
 
-bool haproxy_check(struct haproxy *h, struct proxy *p, const struct checking *c)
+void haproxy_check(struct haproxy *h, struct proxy *p, struct checking *c)
 {
 	struct checker k = {.h = h, .p = p, .c = c, .text = c->tls != NULL ? "tls" : "tcp"};
 	const struct slot_value *s = &p->slots[SLOT_CHECK];
@@ -492,5 +492,6 @@ bool haproxy_check(struct haproxy *h, struct proxy *p, const struct checking *c)
 		line->stand_in = work_without_variables(
 			h->arena, line->stand_in != NULL ? line->stand_in : k.text, "tcp");
 	add_timeout(&k);
-	return check_is_tls(&k);
+	c->over_tls = check_is_tls(&k);
+	c->has_port = k.port != NULL;
 }

@@ -282,10 +282,11 @@ static void add_checks(struct haproxy *h, struct proxy *p, struct server *list, 
 	}
 	if (checked == 0)
 		return;
-	if (haproxy_check(h, p, &c))
+	haproxy_check(h, p, &c);
+	if (c.over_tls)
 		lose_certificates(h, list, count);
 	/* The port of a connect line is before that of a server; in weir, it is the other way round. */
-	if (strstr(ini_find(p->out, "check")->value, " port=") != NULL)
+	if (c.has_port)
 		drop_everywhere(list, count, "check-port");
 	if (checked == count) {
 		drop_everywhere(list, count, "check");

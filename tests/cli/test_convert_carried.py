@@ -132,6 +132,12 @@ def test_the_port_of_a_connect_line_is_before_that_of_a_server(haproxy):
     assert got.value("listen a", "check") == "tcp port=81" and "check-port" not in got.ini
 
 
+def test_a_port_in_what_a_check_sends_is_none_of_its_own(haproxy):
+    got = haproxy(listen("option tcp-check\ntcp-check send x\\ port=1\\r\\n\n",
+                         "server s 10.0.0.1:80 check port 82"))
+    assert " check-port=82" in got.value("listen a", "server s") and got.code == 0
+
+
 def test_a_check_of_mysql_without_a_user_is_different(haproxy):
     got = haproxy(listen("option mysql-check\n", "server s 10.0.0.1:80 check"))
     assert got.state("option mysql-check")[0] == "different"
