@@ -100,7 +100,7 @@ FOREIGN(NGINX, STREAM, NOT_OURS, "index", NULL, "weir does not read HTTP: leave 
 FOREIGN_KNOWN(NGINX, STREAM, RENAMED, "stream", NULL, "sections stand on their own: no block around them")
 FOREIGN_KNOWN(NGINX, STREAM, RENAMED, "server", "bind", "a block becomes '[listen NAME]' with 'bind'")
 FOREIGN_KNOWN(NGINX, STREAM, RENAMED, "resolver", "resolvers", "'resolvers = 10.0.0.2' in [global]")
-FOREIGN_KNOWN(NGINX, STREAM, NO_EFFECT, "tcp_nodelay", NULL, "it is always on")
+FOREIGN_KNOWN(NGINX, STREAM, NO_EFFECT, "tcp_nodelay", NULL, "it is on, unless 'tcp-nodelay = off'")
 FOREIGN_KNOWN(NGINX, STREAM, MISSING, "pass", NULL,
         "weir terminates no TLS, so there is nothing to pass on to another server block")
 FOREIGN_KNOWN(NGINX, STREAM, DIFFERS, "listen ... proxy_protocol", "accept-proxy", "with 'trusted'")
