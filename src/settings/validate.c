@@ -7,6 +7,7 @@
  */
 #include "build.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "weir/config/suggest.h"
@@ -38,19 +39,38 @@ static void validate_section_names(struct build *b)
 	}
 }
 
+/* By name; of the same name, in their order. */
+static int compare_names(const void *a, const void *b)
+{
+	const struct config_server *x = *(const struct config_server *const *)a;
+	const struct config_server *y = *(const struct config_server *const *)b;
+	const int order = strcmp(x->name, y->name);
+
+	return order != 0 ? order : (x > y) - (x < y);
+}
+
 static void validate_server_names(struct build *b, const struct proxy *p)
 {
+	const struct config_server **sorted, *first;
+
+	if (p->server_count == 0)
+		return;
+	sorted = arena_alloc(b->diag->arena, p->server_count * sizeof(*sorted));
+	for (size_t i = 0; i < p->server_count; i++)
+		sorted[i] = &p->servers[i];
+	qsort(sorted, p->server_count, sizeof(*sorted), compare_names);
+	first = sorted[0];
 	for (size_t i = 1; i < p->server_count; i++) {
-		for (size_t j = 0; j < i; j++) {
-			if (strcmp(p->servers[i].name, p->servers[j].name) != 0)
-				continue;
-			diag_error(b->diag, DIAG_DUPLICATE, p->server_at[i],
-				   "server '%s' is already defined in '%s'", p->servers[i].name,
-				   p->section->name);
-			diag_hint(b->diag, "first on %s",
-				  diag_where(b->diag, p->server_at[i], p->server_at[j]));
-			break;
+		const size_t at = (size_t)(sorted[i] - p->servers), before = (size_t)(first - p->servers);
+
+		if (strcmp(first->name, sorted[i]->name) != 0) {
+			first = sorted[i];
+			continue;
 		}
+		diag_error(b->diag, DIAG_DUPLICATE, p->server_at[at],
+			   "server '%s' is already defined in '%s'", first->name, p->section->name);
+		diag_hint(b->diag, "first on %s",
+			  diag_where(b->diag, p->server_at[at], p->server_at[before]));
 	}
 }
 
@@ -59,31 +79,42 @@ static bool is_member_name(const struct config_server *set, const char *name)
 {
 	const size_t len = strlen(set->name);
 
-	return set->set != CONFIG_SET_NONE && strncmp(name, set->name, len) == 0 && name[len] != '\0' &&
+	return strncmp(name, set->name, len) == 0 && name[len] != '\0' &&
 	       name[len + strspn(name + len, "0123456789")] == '\0';
+}
+
+/* The set after this one, or the first for NULL; NULL if there is none. */
+static const struct config_server *next_set(const struct proxy *p, const struct config_server *set)
+{
+	for (set = set == NULL ? p->servers : set + 1; set < p->servers + p->server_count; set++)
+		if (set->set != CONFIG_SET_NONE)
+			return set;
+	return NULL;
 }
 
 /* The members of a set get such names, so that nothing else may have one. */
 static void validate_member_names(struct build *b, const struct proxy *p)
 {
+	if (next_set(p, NULL) == NULL)
+		return;
 	for (size_t i = 0; i < p->server_count; i++) {
-		if (p->servers[i].set != CONFIG_SET_NONE &&
-		    strlen(p->servers[i].name) > CONFIG_SET_NAME_MAX) {
+		const struct config_server *s = &p->servers[i], *set = NULL;
+
+		if (s->set != CONFIG_SET_NONE && strlen(s->name) > CONFIG_SET_NAME_MAX) {
 			diag_error(b->diag, DIAG_TOO_LONG, p->server_at[i],
 				   "the name of a set has at most %d bytes, so that a number fits behind it",
 				   CONFIG_SET_NAME_MAX);
 			continue;
 		}
-		for (size_t j = 0; j < p->server_count; j++) {
-			if (!is_member_name(&p->servers[j], p->servers[i].name))
-				continue;
-			diag_error(b->diag, DIAG_CONFLICT, p->server_at[i],
-				   "'%s' is a name that the set '%s' gives to its servers",
-				   p->servers[i].name, p->servers[j].name);
-			diag_hint(b->diag, "choose another name; the set is on %s",
-				  diag_where(b->diag, p->server_at[i], p->server_at[j]));
-			break;
-		}
+		do
+			set = next_set(p, set);
+		while (set != NULL && !is_member_name(set, s->name));
+		if (set == NULL)
+			continue;
+		diag_error(b->diag, DIAG_CONFLICT, p->server_at[i],
+			   "'%s' is a name that the set '%s' gives to its servers", s->name, set->name);
+		diag_hint(b->diag, "choose another name; the set is on %s",
+			  diag_where(b->diag, p->server_at[i], p->server_at[set - p->servers]));
 	}
 }
 
