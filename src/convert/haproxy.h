@@ -102,6 +102,7 @@ struct proxy {
 	struct old_lines lists[LISTS];
 	struct index acls; /* the terms of each name that a rule names */
 	struct index own;  /* struct own_server by name */
+	struct index server_names; /* that are taken: the last number behind each, an unsigned */
 	struct ini_section *out;  /* NULL = it does not become one */
 	struct ini_section *back; /* of a listen with use-server lines: what its servers may need; or NULL */
 	const char *why_not;	 /* then: "mode http" */
@@ -172,8 +173,7 @@ const char *haproxy_name(struct arena *a, const char *name);
 /* The name of the section that `p` becomes. */
 const char *haproxy_section_name(struct haproxy *h, struct proxy *p);
 /* The same for a server, and different from those that the section has. */
-const char *haproxy_server_name(struct haproxy *h, const struct ini_section *s, struct old_line *line,
-				const char *name);
+const char *haproxy_server_name(struct haproxy *h, struct proxy *p, struct old_line *line, const char *name);
 
 /* A name for a section that is added: `wish`, with a number if it is taken. */
 const char *haproxy_new_name(struct haproxy *h, const char *wish);

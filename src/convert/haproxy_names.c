@@ -24,24 +24,22 @@ const char *haproxy_name(struct arena *a, const char *name)
 	return out;
 }
 
-static bool is_taken(struct haproxy *h, const struct ini_section *s, const char *name)
-{
-	return ini_find(s, arena_printf(h->arena, "server %s", name)) != NULL ||
-	       ini_find(s, arena_printf(h->arena, "servers %s", name)) != NULL;
-}
-
-const char *haproxy_server_name(struct haproxy *h, const struct ini_section *s, struct old_line *line,
-				const char *name)
+const char *haproxy_server_name(struct haproxy *h, struct proxy *p, struct old_line *line, const char *name)
 {
 	const bool is_long = strlen(name) > NAME_BYTES;
 	const char *plain = haproxy_name(h->arena, name), *ours;
+	unsigned *last; /* number behind this name */
 
 	/* With room for a number. */
 	if (is_long)
 		plain = arena_strndup(h->arena, plain, NAME_BYTES - 4);
 	ours = plain;
-	for (unsigned n = 2; is_taken(h, s, ours); n++)
-		ours = arena_printf(h->arena, "%s-%u", plain, n);
+	last = index_find(&p->server_names, plain);
+	while (index_find(&p->server_names, ours) != NULL)
+		ours = arena_printf(h->arena, "%s-%u", plain, ++*last);
+	last = arena_alloc(h->arena, sizeof(*last));
+	*last = 1;
+	index_put(h->arena, &p->server_names, ours, last);
 	if (is_long)
 		old_set(h->arena, line, OLD_DIFFERENT, "its name is '%s': a name has at most %d bytes", ours,
 			NAME_BYTES);

@@ -358,7 +358,7 @@ static void add_server(struct haproxy *h, struct proxy *p, struct server *s)
 	line =
 	    ini_add(h->ini, p->out, s->line,
 		    arena_printf(h->arena, "%s %s", s->is_set ? "servers" : "server",
-				 haproxy_server_name(h, p->out, s->line, s->name)),
+				 haproxy_server_name(h, p, s->line, s->name)),
 		    "%s", text);
 	if (strstr(text, "${") != NULL)
 		line->stand_in = work_without_variables(

@@ -299,7 +299,8 @@ def cpu_seconds():
     (LISTEN, "timeout client {n}s\n", ""), (LISTEN, "frob{n}\n", ""), (LISTEN, "# {n}\n", ""),
     (LISTEN, "defaults d{n}\n", LISTEN), (LISTEN, ".if streq({n},1)\n.endif\n", ""),
     ("", "listen a{n}\nbind :1\nserver s 10.0.0.1:80\nmaxconn {n}\nmode http\n", LISTEN),
-], ids=map(str, range(18)))
+    (LISTEN, "server t{n} {ip}:80\n", ""), (LISTEN, "server t {ip}:80\n", ""),
+], ids=map(str, range(20)))
 def test_the_time_grows_with_the_lines(tmp_path, head, each, tail):
     check_time(tmp_path, "haproxy", head, each, tail)
 
@@ -321,7 +322,8 @@ def test_the_time_grows_with_the_lines(tmp_path, head, each, tail):
      "default 10.0.0.1:1; } server { listen 1; ssl_preread on; proxy_pass $b; } }"),
     ("stream {{ server {{ listen 1; proxy_pass 10.0.0.1:1; allow 10.1.1.1; allow 192.0.2.1;\n",
      "deny 0.0.0.0/1; deny {ip};\n", "} }"),
-], ids=map(str, range(12)))
+    ("stream {{ upstream u {{\n", "server {ip}:1;\n", "} server { listen 1; proxy_pass u; } }"),
+], ids=map(str, range(13)))
 def test_nginx_the_time_grows_with_the_lines(tmp_path, head, each, tail):
     check_time(tmp_path, "nginx", head.format(), each, tail)
 
