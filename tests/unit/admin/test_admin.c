@@ -865,6 +865,19 @@ static void what_came_meanwhile_is_answered_before_a_place_is_taken(void **state
 	assert_int_equal(totals.evicted, 0);
 }
 
+/* The worker answers all questions, and with that all clients. */
+static void all_get_answers(const int fds[static ADMIN_CLIENTS_MAX])
+{
+	char out[65536];
+
+	while (asked != NULL) {
+		worker_shows(1, 0, true);
+		news();
+	}
+	for (int i = 0; i < ADMIN_CLIENTS_MAX; i++)
+		assert_true(hear(fds[i], out, sizeof(out)) > 100);
+}
+
 static void who_waits_for_a_late_worker_keeps_his_place(void **state)
 {
 	int fds[ADMIN_CLIENTS_MAX];
@@ -878,12 +891,7 @@ static void who_waits_for_a_late_worker_keeps_his_place(void **state)
 	be_busy();
 	be_busy();
 	assert_int_equal(totals.evicted, 0);
-	while (asked != NULL) {
-		worker_shows(1, 0, true);
-		news();
-	}
-	for (int i = 0; i < ADMIN_CLIENTS_MAX; i++)
-		assert_true(hear(fds[i], out, sizeof(out)) > 100);
+	all_get_answers(fds);
 	assert_true(hear(fd, out, sizeof(out)) > 0);
 	assert_int_equal(totals.evicted, 0);
 }
@@ -911,12 +919,7 @@ static void newcomers_let_in_together_do_not_take_the_place_of_one_another(void 
 	}
 	turn();
 	assert_int_equal(totals.evicted, 0);
-	while (asked != NULL) {
-		worker_shows(1, 0, true);
-		news();
-	}
-	for (int i = 0; i < ADMIN_CLIENTS_MAX; i++)
-		assert_true(hear(fds[i], out, sizeof(out)) > 100);
+	all_get_answers(fds);
 	for (size_t i = 0; i < ARRAY_LEN(more); i++)
 		assert_true(hear(more[i], out, sizeof(out)) > 100);
 	assert_int_equal(totals.evicted, 0);
