@@ -83,22 +83,22 @@ static bool is_member_name(const struct config_server *set, const char *name)
 	       name[len + strspn(name + len, "0123456789")] == '\0';
 }
 
-/* The set after this one, or the first for NULL; NULL if there is none. */
-static const struct config_server *next_set(const struct proxy *p, const struct config_server *set)
+/* The number of the first set from number `i` on; server_count if there is none. */
+static size_t next_set(const struct proxy *p, size_t i)
 {
-	for (set = set == NULL ? p->servers : set + 1; set < p->servers + p->server_count; set++)
-		if (set->set != CONFIG_SET_NONE)
-			return set;
-	return NULL;
+	while (i < p->server_count && p->servers[i].set == CONFIG_SET_NONE)
+		i++;
+	return i;
 }
 
 /* The members of a set get such names, so that nothing else may have one. */
 static void validate_member_names(struct build *b, const struct proxy *p)
 {
-	if (next_set(p, NULL) == NULL)
-		return;
-	for (size_t i = 0; i < p->server_count; i++) {
-		const struct config_server *s = &p->servers[i], *set = NULL;
+	const size_t first = next_set(p, 0);
+
+	for (size_t i = 0; i < p->server_count && first < p->server_count; i++) {
+		const struct config_server *s = &p->servers[i];
+		size_t set = first;
 
 		if (s->set != CONFIG_SET_NONE && strlen(s->name) > CONFIG_SET_NAME_MAX) {
 			diag_error(b->diag, DIAG_TOO_LONG, p->server_at[i],
@@ -106,15 +106,15 @@ static void validate_member_names(struct build *b, const struct proxy *p)
 				   CONFIG_SET_NAME_MAX);
 			continue;
 		}
-		do
-			set = next_set(p, set);
-		while (set != NULL && !is_member_name(set, s->name));
-		if (set == NULL)
+		while (set < p->server_count && !is_member_name(&p->servers[set], s->name))
+			set = next_set(p, set + 1);
+		if (set == p->server_count)
 			continue;
 		diag_error(b->diag, DIAG_CONFLICT, p->server_at[i],
-			   "'%s' is a name that the set '%s' gives to its servers", s->name, set->name);
+			   "'%s' is a name that the set '%s' gives to its servers", s->name,
+			   p->servers[set].name);
 		diag_hint(b->diag, "choose another name; the set is on %s",
-			  diag_where(b->diag, p->server_at[i], p->server_at[set - p->servers]));
+			  diag_where(b->diag, p->server_at[i], p->server_at[set]));
 	}
 }
 
