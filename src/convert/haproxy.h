@@ -132,7 +132,6 @@ struct haproxy {
 	struct index new_names; /* of the sections that are added */
 	const char *chroot;	/* NULL = none */
 	const char *closed;	/* a backend that closes; NULL = none was needed */
-	struct index host_names; /* by the variable for the address of each */
 	unsigned stand_ins;	/* addresses of bind lines that are judged in place of variables */
 	size_t own_names; /* backends that were looked at for the names of clients */
 	size_t use_routes, use_pairs; /* how many of them there are, and were compared */

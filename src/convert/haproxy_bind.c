@@ -7,7 +7,6 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "haproxy.h"
 #include "weir/base/check.h"
@@ -165,35 +164,17 @@ static bool has_name(const char *address)
 	return letter && address[len] == ':' && (is_digit(address[len + 1]) || address[len + 1] == '$');
 }
 
-/* The variable for the address of a name; two names do not share one. */
-static const char *variable_of(struct haproxy *h, char *name)
-{
-	char *plain = arena_strndup(h->arena, name, strlen(name));
-	const char *variable = plain, *known;
-
-	for (char *c = plain; *c != '\0'; c++)
-		*c = isalnum((unsigned char)*c) != 0 ? (char)toupper((unsigned char)*c) : '_';
-	for (unsigned n = 2; (known = index_find(&h->host_names, variable)) != NULL; n++) {
-		if (strcasecmp(known, name) == 0)
-			return variable;
-		variable = arena_printf(h->arena, "%s_%u", plain, n);
-	}
-	index_put(h->arena, &h->host_names, variable, name);
-	return variable;
-}
-
 /* HAProxy looks a name up when it starts; ours takes addresses. */
 static const char *address_of_name(struct haproxy *h, struct old_line *line, const char *address)
 {
 	const size_t len = strcspn(address, ":");
-	char *name = arena_strndup(h->arena, address, len);
-	const char *variable = variable_of(h, name);
+	const char *name = arena_strndup(h->arena, address, len);
+	const char *variable = work_address_variable(h->work, name);
 
 	old_set(h->arena, line, OLD_DIFFERENT,
-		"'bind' takes no name: write the address of %s, or set ADDRESS_OF_%s to it in the "
-		"environment of weir",
+		"'bind' takes no name: write the address of %s, or set %s to it in the environment of weir",
 		name, variable);
-	return arena_printf(h->arena, "${ADDRESS_OF_%s}%s", variable, address + len);
+	return arena_printf(h->arena, "${%s}%s", variable, address + len);
 }
 
 const char *haproxy_bind_address(struct haproxy *h, struct old_line *line, const char *address)

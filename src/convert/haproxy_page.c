@@ -167,20 +167,6 @@ static void take_auth(struct page *page, struct old_line *line)
 
 /* ---- lists of users ---- */
 
-static bool is_in_list(const char *list, const char *name)
-{
-	const size_t len = strlen(name);
-
-	while (*list != '\0') {
-		const size_t item = strcspn(list, ",");
-
-		if (item == len && strncmp(list, name, len) == 0)
-			return true;
-		list += item + (list[item] == ',');
-	}
-	return false;
-}
-
 /* The value of a word of a line, "" if it has none. */
 static const char *value_of(const struct old_line *line, const char *word)
 {
@@ -194,14 +180,14 @@ static const char *value_of(const struct old_line *line, const char *word)
 static bool is_member(const struct proxy *list, const struct old_line *user, const struct work_list *groups)
 {
 	for (size_t g = 0; g < groups->count; g++) {
-		if (is_in_list(value_of(user, "groups"), groups->items[g]))
+		if (work_has_item(value_of(user, "groups"), ',', groups->items[g]))
 			return true;
 		for (size_t i = 0; i < list->all.count; i++) {
 			const struct old_line *line = list->all.list[i];
 
 			if (strcmp(line->words[0], "group") == 0 &&
 			    strcmp(old_word(line, 1), groups->items[g]) == 0 &&
-			    is_in_list(value_of(line, "users"), old_word(user, 1)))
+			    work_has_item(value_of(line, "users"), ',', old_word(user, 1)))
 				return true;
 		}
 	}

@@ -83,20 +83,6 @@ static const char *address_of(struct haproxy *h, const struct old_line *line)
 	return address;
 }
 
-static bool has_word(const char *text, const char *word)
-{
-	const size_t len = strlen(word);
-
-	while (*text != '\0') {
-		const size_t this = strcspn(text, " ");
-
-		if (this == len && strncmp(text, word, len) == 0)
-			return true;
-		text += this + (text[this] == ' ');
-	}
-	return false;
-}
-
 static void take_name_server(struct haproxy *h, const struct proxy *p, struct old_line *line)
 {
 	const char *address = address_of(h, line);
@@ -106,7 +92,7 @@ static void take_name_server(struct haproxy *h, const struct proxy *p, struct ol
 		ini_add(h->ini, global(h), line, "resolvers", "%s", address)->stand_in =
 		    strstr(address, "${") != NULL ? "" : NULL;
 		h->resolvers = p;
-	} else if (has_word(known->value, address)) {
+	} else if (work_has_item(known->value, ' ', address)) {
 		old_set(h->arena, line, OLD_CARRIED, NULL);
 	} else if (h->resolvers != p) {
 		old_set(h->arena, line, OLD_LOST,

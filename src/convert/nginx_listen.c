@@ -4,7 +4,6 @@
  *
  * Main thread.
  */
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -361,15 +360,13 @@ static void add_conn_limits(struct serving *v)
 /* nginx looks a name up when it starts; ours takes networks. Without them, anyone might send a header. */
 static const char *network_of_name(struct serving *v, struct old_line *line, const char *name)
 {
-	char *variable = arena_strndup(v->n->arena, name, strlen(name));
+	const char *variable = work_address_variable(v->n->work, name);
 
-	for (char *c = variable; *c != '\0'; c++)
-		*c = isalnum((unsigned char)*c) ? (char)toupper((unsigned char)*c) : '_';
 	old_set(v->n->arena, line, OLD_DIFFERENT,
-		"'trusted' takes no name: write the addresses of %s, or set ADDRESS_OF_%s to them in the "
-		"environment of weir",
+		"'trusted' takes no name: write the addresses of %s, or set %s to them in the environment of "
+		"weir",
 		name, variable);
-	return arena_printf(v->n->arena, "${ADDRESS_OF_%s}", variable);
+	return arena_printf(v->n->arena, "${%s}", variable);
 }
 
 /* Whose PROXY headers are taken. */

@@ -10,10 +10,10 @@
 
 #include "nginx_map.h"
 #include "nginx_variable.h"
+#include "nginx_weight.h"
 #include "weir/base/check.h"
 #include "weir/config/options.h"
 
-#define WEIGHT_MAX 256
 #define WHOLE 10000 /* nginx counts in hundredths of a percent */
 #define MEMBERS_MAX 200
 
@@ -131,10 +131,10 @@ static unsigned weight_for(const struct split *s, double share)
 
 		if (times - (double)(unsigned)(times + 0.5) > 0.001 ||
 		    (double)(unsigned)(times + 0.5) - times > 0.001)
-			unit = largest / WEIGHT_MAX;
+			unit = largest / NGINX_WEIGHT_MAX;
 	}
-	if (largest / unit > WEIGHT_MAX)
-		unit = largest / WEIGHT_MAX;
+	if (largest / unit > NGINX_WEIGHT_MAX)
+		unit = largest / NGINX_WEIGHT_MAX;
 	return share / unit < 1 ? 1 : (unsigned)(share / unit + 0.5);
 }
 

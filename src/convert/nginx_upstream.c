@@ -431,12 +431,12 @@ const char *nginx_backend(struct nginx *n, struct old_line *line, const char *ta
 	bool again = false;
 	const char *name;
 
-	nginx_judge_name(n, line, target, sides->resolver);
 	for (size_t i = 0; i < n->backend_count; i++) {
 		if (strcmp(n->backends[i].target, key) != 0)
 			continue;
 		again = true;
 		if (strcmp(n->backends[i].signature, signature) == 0) {
+			nginx_judge_name(n, line, target, sides->resolver);
 			share_sides(n, sides);
 			return n->backends[i].name;
 		}

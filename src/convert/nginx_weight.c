@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WEIGHT_MAX 256
-
 void nginx_weights_read(struct nginx_weights *w, const struct old_line *block)
 {
 	unsigned long most = 1, common = 0;
@@ -29,10 +27,10 @@ void nginx_weights_read(struct nginx_weights *w, const struct old_line *block)
 			a = rest;
 		}
 	}
-	w->unit = most > WEIGHT_MAX && common > 0 ? common : 1;
-	w->rounds = most / w->unit > WEIGHT_MAX;
+	w->unit = most > NGINX_WEIGHT_MAX && common > 0 ? common : 1;
+	w->rounds = most / w->unit > NGINX_WEIGHT_MAX;
 	if (w->rounds)
-		w->unit = most / WEIGHT_MAX + (most % WEIGHT_MAX > 0);
+		w->unit = most / NGINX_WEIGHT_MAX + (most % NGINX_WEIGHT_MAX > 0);
 }
 
 const char *nginx_weight(struct arena *a, const struct nginx_weights *w, struct old_line *line,
@@ -44,7 +42,7 @@ const char *nginx_weight(struct arena *a, const struct nginx_weights *w, struct 
 	if (unit == 1)
 		return value;
 	if (w->rounds)
-		old_set(a, line, OLD_DIFFERENT, "weir's weights go up to %d: %s becomes %lu", WEIGHT_MAX,
-			value, ours > 0 ? ours : 1);
+		old_set(a, line, OLD_DIFFERENT, "weir's weights go up to %d: %s becomes %lu",
+			NGINX_WEIGHT_MAX, value, ours > 0 ? ours : 1);
 	return arena_printf(a, "%lu", ours > 0 ? ours : 1);
 }

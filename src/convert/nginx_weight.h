@@ -7,6 +7,8 @@
 
 #include "nginx.h"
 
+#define NGINX_WEIGHT_MAX 256 /* weir's */
+
 struct nginx_weights {
 	unsigned long unit; /* the weights are in these, so that weir takes the largest */
 	bool rounds;	    /* they are not multiples of it */

@@ -193,6 +193,21 @@ const char *work_spaced(struct arena *a, const char *list)
 	return out;
 }
 
+bool work_has_item(const char *list, char between, const char *item)
+{
+	const char separators[] = {between, '\0'};
+	const size_t len = strlen(item);
+
+	while (*list != '\0') {
+		const size_t size = strcspn(list, separators);
+
+		if (size == len && strncmp(list, item, len) == 0)
+			return true;
+		list += size + (list[size] == between);
+	}
+	return false;
+}
+
 const char *work_lines(struct arena *a, const char *list)
 {
 	char *out = arena_printf(a, "%s\n", list);

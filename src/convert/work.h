@@ -23,6 +23,7 @@ struct work {
 	struct index notes;
 	struct index files; /* by name */
 	struct index logs;  /* by target */
+	struct index host_names; /* by the variable for the address of each */
 };
 
 /* Converts what was read. */
@@ -41,12 +42,16 @@ bool work_word_by_table(struct work *w, struct old_line *line, const char *word)
 const char *work_log_level(const char *word);
 /* Is this the first log to this target? Otherwise the line has no effect. */
 bool work_log_is_new(struct work *w, struct old_line *line, const char *target);
+/* The variable for the address of a name, where ours takes no name; two names do not share one. */
+const char *work_address_variable(struct work *w, const char *name);
 /* A duration in our words; "0" for none. */
 const char *work_duration(struct arena *a, long long ms);
 /* The hash of a password, as htpasswd -B or openssl passwd -6 make it; NULL: this build cannot. */
 const char *work_password_hash(struct arena *a, const char *password);
 /* The texts, with `between` in between. */
 const char *work_joined(struct arena *a, const char *const *list, size_t count, const char *between);
+/* Is the item one of a list with `between` in between? */
+bool work_has_item(const char *list, char between, const char *item);
 /* The list with each item on a line of its own. */
 const char *work_lines(struct arena *a, const char *list);
 /* The list with blanks in place of commas. */

@@ -1074,3 +1074,10 @@ def test_a_limit_that_is_only_logged_is_none(nginx):
     got = nginx(text % "off")
     assert got.value("listen port-80", "maxconn-per-source") == "5"
     assert got.state("limit_conn_dry_run")[0] == "no-effect" and got.code == 0
+
+
+def test_two_names_of_senders_do_not_share_a_variable(nginx):
+    got = nginx("stream { server { listen 1 proxy_protocol; proxy_pass 10.0.0.1:1;\n"
+                "set_real_ip_from a-b.example;\nset_real_ip_from a.b.example;\n} }")
+    assert got.value("listen port-1", "trusted").split() == ["${ADDRESS_OF_A_B_EXAMPLE}",
+                                                             "${ADDRESS_OF_A_B_EXAMPLE_2}"]
