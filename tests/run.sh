@@ -3,7 +3,7 @@
 #
 # run.sh - installs missing packages, builds, runs the tests and prints one summary.
 #
-#   sh tests/run.sh            the tests of the release build, of the system tests a third: under 5 minutes
+#   sh tests/run.sh            the tests of the release build, of the system tests a third
 #   sh tests/run.sh --quick    tidy, unit tests, a short simulation, the smoke tests
 #   sh tests/run.sh --unit     the build, unit tests, the op contract of each driver, a short simulation
 #   sh tests/run.sh --full     all of them: also attacks, all system tests, -Werror with two compilers, a

@@ -3,7 +3,6 @@
 
 import os
 import subprocess
-import sys
 
 import pytest
 
@@ -82,7 +81,3 @@ def test_of_meson(tmp_path, names, count, flaky):
     last, told, output = run(MESON, tmp_path)
     assert last == count, output
     assert [line.partition(": ")[0] for line in told] == [f"FLAKY {name}" for name in flaky], output
-
-
-if __name__ == "__main__":
-    sys.exit(pytest.main([__file__]))
