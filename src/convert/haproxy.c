@@ -143,6 +143,11 @@ static void make_section(struct haproxy *h, struct proxy *p)
 		old_set(h->arena, p->slots[SLOT_MODE].line, OLD_CARRIED, NULL);
 }
 
+const char *haproxy_why_not(const struct proxy *p)
+{
+	return p->why_not != NULL ? p->why_not : "its statistics page has an address of its own, in [stats]";
+}
+
 static void account_for_others(struct haproxy *h, struct proxy *p)
 {
 	const enum old_fate fate =

@@ -169,6 +169,8 @@ void haproxy_say_duration(struct haproxy *h, struct old_line *line, const char *
 
 /* A name of HAProxy's in our words: a colon would end the key. */
 const char *haproxy_name(struct arena *a, const char *name);
+/* Why a section without `out` does not become one that clients can be sent to. */
+const char *haproxy_why_not(const struct proxy *p);
 /* The name of the section that `p` becomes. */
 const char *haproxy_section_name(struct haproxy *h, struct proxy *p);
 /* The same for a server, and different from those that the section has. */

@@ -263,8 +263,9 @@ static bool take_own_names(struct haproxy *h, struct proxy *p, struct old_line *
 		if (upper)
 			old_set(h->arena, line, OLD_DIFFERENT, "'%s' has no line: weir's names have no case",
 				name);
-		else if (to->out == NULL && strstr(to->why_not, "weir") != NULL)
-			old_set(h->arena, line, OLD_DIFFERENT, "'%s' has no line: %s", name, to->why_not);
+		else if (to->is_page || (to->out == NULL && strstr(haproxy_why_not(to), "weir") != NULL))
+			old_set(h->arena, line, OLD_DIFFERENT, "'%s' has no line: %s", name,
+				haproxy_why_not(to));
 		else
 			add_line(&m, to->name, name);
 		any = true;

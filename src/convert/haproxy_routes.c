@@ -380,8 +380,9 @@ static bool is_ours(struct routing *r, const char *name)
 	else if (to == NULL)
 		old_set(r->h->arena, r->line, OLD_LOST, "there is no backend '%s'", name);
 	else
-		old_set(r->h->arena, r->line, strstr(to->why_not, "weir") != NULL ? OLD_NOT_OURS : OLD_LOST,
-			"'%s' is not converted: %s", name, to->why_not);
+		old_set(r->h->arena, r->line,
+			strstr(haproxy_why_not(to), "weir") != NULL ? OLD_NOT_OURS : OLD_LOST,
+			"'%s' is not converted: %s", name, haproxy_why_not(to));
 	return false;
 }
 

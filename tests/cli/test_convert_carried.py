@@ -393,3 +393,15 @@ def test_rules_without_an_inspect_delay_do_not_wait(haproxy):
                     "use_backend c if { req.ssl_sni -i a.example }%s", "backend c\nserver s 10.0.0.2:80")
     assert "inspect-delay" in notes(haproxy(text % ""))
     assert "inspect-delay" not in notes(haproxy(text % "\ntcp-request inspect-delay 5s"))
+
+
+@pytest.mark.parametrize("route, state", [("use_backend stats if { src 10.0.0.1 }", "lost"),
+                                          ("use_backend stats if { req.ssl_sni a.b }", "lost"),
+                                          ("use_backend %[req.ssl_sni,lower]", "different")])
+def test_a_page_that_clients_are_sent_to_has_its_own_address(haproxy, route, state):
+    got = haproxy("listen stats\nmode http\nbind :8404\nstats enable\n"
+                  "frontend f\nmode tcp\nbind :80\ntcp-request inspect-delay 5s\n"
+                  f"tcp-request content accept if {{ req.ssl_hello_type 1 }}\n{route}\ndefault_backend b.c\n"
+                  "backend b.c\nmode tcp\nserver s 10.0.0.1:80\n")
+    assert got.state("use_backend")[0] == state and "[stats]" in got.ini
+    assert got.value("frontend f", "default-backend") == "b.c"
