@@ -68,9 +68,10 @@ def end(n, speaker, listener):
         speaker.reset()
         assert listener.receive_to_end() == "reset", f"{listener}: {listener.end}"
         return
-    speaker.send(HOLE)
+    # With the bytes that have come: the peer's own kernel takes no confirmation of what it has not sent, and
+    # after its timeout to retransmit it sends nothing else.
+    speaker.send(HOLE + BEHIND)
     listener.receive(HOLE + BEHIND)
-    speaker.send(BEHIND)  # which have come: the peer's own kernel gets its confirmation
     speaker.send(3000)
     listener.receive(3000)
     listener.send(3000)
