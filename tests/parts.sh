@@ -46,10 +46,11 @@ run_part() {
 causes() {
     grep -aE "$cause" "$1" | cut -c 1-200 | awk '!seen[$0]++' | tail -n 30
 }
-# pytest; cmocka; meson; the sanitizers.
+# pytest; cmocka; meson; the sanitizers; the simulator.
 cause='^(FAILED|ERROR|E  ) |^\[ +(ERROR|LINE|FAILED) +\] '
 cause="$cause"'|^ *[0-9]+/[0-9]+ .*(FAIL|TIMEOUT|ERROR) |^SUMMARY: [A-Z]|runtime error: '
 cause="$cause"'|^(Direct|Indirect) leak of |^ +#[0-9]+ 0x[0-9a-f]+ in .* [.][.]/(src|tests)/'
+cause="$cause"'|^seed [0-9]+: |^sim: '
 
 # report TITLE LOG prints what came of a part and adds up its counts.
 report() {
