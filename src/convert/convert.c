@@ -5,6 +5,8 @@
  * A line of ours that weir refuses is taken out again, and the line that it came from is lost, with weir's
  * own words. Main thread.
  */
+#include "weir/convert/convert.h"
+
 #include <setjmp.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,11 +14,18 @@
 
 #include "weir/base/check.h"
 #include "weir/config/options.h"
+#include "weir/haproxy/haproxy.h"
+#include "weir/nginx/nginx.h"
 #include "weir/settings/config_reading.h"
-#include "work.h"
 
 #define JUDGED_MAX 50	       /* rounds; most need one or two */
 #define MEMORY_MAX (1u << 30) /* bytes; a file of a million lines needs less than half of it */
+
+struct conversion {
+	struct work work;
+	const struct convert_wish *wish;
+	struct convert_result *result;
+};
 
 /* ---- whose configuration is it? ---- */
 
@@ -95,19 +104,20 @@ enum convert_from convert_recognise(const char *path)
 	return r.sure > 1 ? r.from : CONVERT_GUESS;
 }
 
-static enum convert_from find_out(struct work *w)
+static enum convert_from find_out(struct conversion *c)
 {
-	const char *path = w->wish->paths[0];
+	struct old_reading *reading = c->work.reading;
+	const char *path = c->wish->paths[0];
 	struct stat st;
 	unsigned sure;
 	char *text;
 
-	if (w->wish->from != CONVERT_GUESS)
-		return w->wish->from;
+	if (c->wish->from != CONVERT_GUESS)
+		return c->wish->from;
 	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
 		return CONVERT_HAPROXY;
-	text = old_read_file(w->reading, path, NULL, 0);
-	w->reading->files = 0;
+	text = old_read_file(reading, path, NULL, 0);
+	reading->files = 0;
 	return text == NULL ? CONVERT_HAPROXY : guess(text, &sure);
 }
 
@@ -187,8 +197,9 @@ static bool refuse(struct work *w, const struct config_reading *r, const struct 
 }
 
 /* Returns whether weir takes it. */
-static bool judge_once(struct work *w, bool *changed)
+static bool judge_once(struct conversion *c, bool *changed)
 {
+	struct work *w = &c->work;
 	struct config_input input = {0};
 	struct config_reading r;
 	struct ini_origin *map;
@@ -207,7 +218,7 @@ static bool judge_once(struct work *w, bool *changed)
 	if (text.len > SOURCE_BYTES_MAX) {
 		text_free(&text);
 		config_input_free(&input);
-		return old_fail(w->reading, w->wish->paths[0], 0,
+		return old_fail(w->reading, c->wish->paths[0], 0,
 				"the result has more than 16 MiB, which weir does not read");
 	}
 	text_free(&text);
@@ -244,27 +255,27 @@ static void lose_sections(struct work *w)
 	}
 }
 
-static bool judge(struct work *w)
+static bool judge(struct conversion *c)
 {
 	bool changed = true;
 
 	for (unsigned i = 0; i < JUDGED_MAX && changed; i++)
-		if (judge_once(w, &changed))
+		if (judge_once(c, &changed))
 			return true;
 	return false;
 }
 
 /* ---- the account ---- */
 
-static void count_lines(struct work *w)
+static void count_lines(struct conversion *c)
 {
-	struct convert_result *r = w->result;
+	struct convert_result *r = c->result;
 
 	for (size_t i = 0; i < r->reading.every.count; i++) {
 		struct old_line *line = r->reading.every.list[i];
 
 		if (line->fate == OLD_OPEN)
-			work_by_table(w, line, 0);
+			work_by_table(&c->work, line, 0);
 		r->counts[line->fate]++;
 	}
 }
@@ -280,13 +291,14 @@ static bool has_proxy(const struct ini *ini)
 	return false;
 }
 
-static void write_result(struct work *w)
+static void write_result(struct conversion *c)
 {
+	struct work *w = &c->work;
 	struct text out;
 
 	refuse_controls(w);
 	ini_shorten(&w->ini);
-	if (!has_proxy(&w->ini) || !judge(w))
+	if (!has_proxy(&w->ini) || !judge(c))
 		return;
 	lose_sections(w);
 	if (!has_proxy(&w->ini))
@@ -294,34 +306,35 @@ static void write_result(struct work *w)
 	text_init(&out);
 	ini_write(&w->ini, &out);
 	if (!out.failed)
-		w->result->ini = arena_strndup(w->arena, out.bytes, out.len);
+		c->result->ini = arena_strndup(w->arena, out.bytes, out.len);
 	text_free(&out);
 }
 
-static void convert_all(struct work *w)
+static void convert_all(struct conversion *c)
 {
-	const enum convert_from from = find_out(w);
+	const enum convert_from from = find_out(c);
+	struct work *w = &c->work;
 	bool read = w->reading->error.text == NULL;
 
 	w->whose = from == CONVERT_HAPROXY ? FOREIGN_HAPROXY : FOREIGN_NGINX;
 	if (read && from == CONVERT_HAPROXY)
-		read = haproxy_read(w->reading, w->wish->paths, w->wish->path_count);
-	for (size_t i = 0; read && from == CONVERT_NGINX && i < w->wish->path_count; i++)
-		read = nginx_read(w->reading, w->wish->paths[i]);
+		read = haproxy_read(w->reading, c->wish->paths, c->wish->path_count);
+	for (size_t i = 0; read && from == CONVERT_NGINX && i < c->wish->path_count; i++)
+		read = nginx_read(w->reading, c->wish->paths[i]);
 	if (!read)
 		return;
 	if (from == CONVERT_HAPROXY)
-		convert_haproxy(w);
+		haproxy_convert(w);
 	else
-		convert_nginx(w);
-	write_result(w);
+		nginx_convert(w);
+	write_result(c);
 	if (w->reading->error.text == NULL)
-		count_lines(w);
+		count_lines(c);
 }
 
 void convert_run(const struct convert_wish *wish, struct convert_result *r)
 {
-	struct work work = {.wish = wish, .result = r};
+	struct conversion c = {.wish = wish, .result = r};
 	jmp_buf no_memory;
 
 	check(wish->path_count > 0);
@@ -332,10 +345,15 @@ void convert_run(const struct convert_wish *wish, struct convert_result *r)
 		r->reading.arena = &r->memory;
 		r->reading.prefix = wish->prefix;
 		r->reading.environment = wish->environment;
-		work.arena = &r->memory;
-		work.reading = &r->reading;
-		work.ini.arena = &r->memory;
-		convert_all(&work);
+		c.work.arena = &r->memory;
+		c.work.reading = &r->reading;
+		c.work.ini.arena = &r->memory;
+		c.work.with_files = wish->with_files;
+		convert_all(&c);
+		r->files = c.work.files;
+		r->file_count = c.work.file_count;
+		r->notes = c.work.notes;
+		r->note_count = c.work.note_count;
 		r->no_memory = false;
 	} else if (r->memory.used > MEMORY_MAX / 2) {
 		/* One line of a file can stand for as many as another part of it has. */

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "weir/convert/old_line.h"
+#include "weir/draft/work.h"
 
 enum convert_from { CONVERT_GUESS, CONVERT_HAPROXY, CONVERT_NGINX };
 
@@ -25,17 +25,11 @@ struct convert_wish {
 	char *const *environment; /* borrows; "NAME=VALUE", then NULL */
 };
 
-/* A file that the INI names: below the folder of the INI. */
-struct convert_file {
-	const char *name; /* "lists/blocked", "stats.htpasswd" */
-	const char *text;
-};
-
 struct convert_result {
 	struct arena memory; /* owns everything else */
 	struct old_reading reading;
 	const char *ini; /* NULL = no result: `reading.error`, or nothing in it is ours */
-	struct convert_file *files;
+	struct work_file *files;
 	size_t file_count;
 	size_t counts[OLD_FATES]; /* lines by fate */
 	const char **notes;	  /* defaults of the other program that differ and have no line */

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * acl.h - the terms of HAProxy's conditions, one by one. Main thread.
+ */
+#ifndef WEIR_SRC_HAPROXY_ACL_H
+#define WEIR_SRC_HAPROXY_ACL_H
+
+#include "sections.h"
+
+/* The term for a criterion with its flags and values; `acl` is the line that has it, or NULL. */
+struct term *haproxy_term(struct haproxy *h, const struct proxy *p, const char *const *words, size_t count,
+			  struct old_line *acl);
+/* Takes HAProxy's own name of a condition, such as LOCALHOST. False: it is none. */
+bool haproxy_predefined(const char *name, struct term *t);
+
+#endif

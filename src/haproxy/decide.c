@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * decide.c - which of HAProxy's sections become ours, and why the others do not.
+ *
+ * Main thread.
+ */
+#include <string.h>
+
+#include "sections.h"
+#include "weir/base/check.h"
+
+#define BACKENDS (1u << PROXY_BACKEND | 1u << PROXY_LISTEN)
+
+/* A section that only shows statistics. HAProxy shows none in mode tcp. */
+static bool is_page(const struct proxy *p)
+{
+	const bool is_http = strcmp(slot_word(p, SLOT_MODE, 0), "http") == 0;
+	bool shows = p->lists[LIST_STATS].count > 0;
+
+	if (!IS_FRONT(p) || (!is_http && slot_on(p, SLOT_BACKEND)) || p->lists[LIST_SERVER].count > 0 ||
+	    p->lists[LIST_ROUTE].count > 0)
+		return false;
+	for (size_t i = 0; i < p->all.count; i++)
+		shows = shows || old_has_word(p->all.list[i], 1, "prometheus-exporter");
+	return shows;
+}
+
+static bool terminates_tls(const struct proxy *p)
+{
+	size_t tls = 0;
+
+	for (size_t i = 0; i < p->lists[LIST_BIND].count; i++)
+		tls += old_has_word(p->lists[LIST_BIND].list[i], 2, "ssl");
+	return tls > 0 && tls == p->lists[LIST_BIND].count;
+}
+
+static bool has_listener(const struct proxy *p)
+{
+	return p->lists[LIST_BIND].count > 0 || strchr(old_word(p->head, 2), ':') != NULL;
+}
+
+/* The name of a backend that this frontend sends clients to; NULL after the last. */
+const char *haproxy_target(const struct proxy *p, size_t i)
+{
+	const struct old_lines *routes = &p->lists[LIST_ROUTE];
+
+	if (i < routes->count)
+		return old_word(routes->list[i], 1);
+	return i == routes->count && slot_on(p, SLOT_BACKEND) ? slot_word(p, SLOT_BACKEND, 0) : NULL;
+}
+
+bool haproxy_leads_to(const struct proxy *from, const struct proxy *to)
+{
+	const char *name;
+
+	if (from == to)
+		return from->kind == PROXY_LISTEN;
+	for (size_t i = 0; IS_FRONT(from) && (name = haproxy_target(from, i)) != NULL; i++)
+		if (strcmp(name, to->name) == 0 || strchr(name, '%') != NULL)
+			return true;
+	return false;
+}
+
+/* Does a frontend send clients to this backend? Without servers, it is there to turn them away. */
+static bool is_target(const struct haproxy *h, const struct proxy *p)
+{
+	for (size_t i = 0; i < h->count; i++)
+		if (haproxy_leads_to(h->proxies[i], p))
+			return true;
+	return false;
+}
+
+/* "${MODE:-tcp}" is taken as what it is by itself. */
+static bool is_tcp(struct haproxy *h, const struct proxy *p)
+{
+	const char *mode = slot_word(p, SLOT_MODE, 0), *end = strstr(mode, ":-tcp}");
+
+	if (mode[0] == '\0' || strcmp(mode, "tcp") == 0)
+		return true;
+	if (strncmp(mode, "${", 2) != 0 || end == NULL || end[6] != '\0')
+		return false;
+	old_set(h->arena, p->slots[SLOT_MODE].line, OLD_DIFFERENT, "mode tcp, whatever the variable says");
+	return true;
+}
+
+static void decide(struct haproxy *h, struct proxy *p)
+{
+	if (!IS_FRONT(p) && !IS_BACK(p))
+		return;
+	if (is_page(p))
+		p->is_page = true;
+	else if (!is_tcp(h, p))
+		p->why_not = arena_printf(h->arena, "mode %s: weir forwards TCP and reads no HTTP",
+					  slot_word(p, SLOT_MODE, 0));
+	else if (terminates_tls(p))
+		p->why_not = "weir does not terminate TLS, it passes it through";
+	else if (IS_BACK(p) && haproxy_only_tls_servers(p))
+		p->why_not = "weir does not speak TLS to servers, it passes it through";
+	else if (slot_on(p, SLOT_DISABLED))
+		p->why_not = "the section is disabled";
+	else if (p->kind == PROXY_BACKEND && p->lists[LIST_SERVER].count == 0 && !is_target(h, p))
+		p->why_not = "a backend without servers, and no frontend leads there";
+	else if (p->kind == PROXY_LISTEN && !has_listener(p))
+		p->why_not = "a section without an address to listen on";
+	else if (IS_FRONT(p) && p->lists[LIST_SERVER].count == 0 && haproxy_target(p, 0) == NULL)
+		p->why_not = "no backend: HAProxy closes every client, and nothing listens there now";
+}
+
+/* A frontend whose backends are all left out is left out as well. */
+static void decide_by_backends(struct haproxy *h, struct proxy *p)
+{
+	const struct proxy *to = NULL;
+	const char *name;
+
+	if (p->kind != PROXY_FRONTEND || p->why_not != NULL || p->is_page)
+		return;
+	for (size_t i = 0; (name = haproxy_target(p, i)) != NULL; i++) {
+		const struct proxy *found = haproxy_find(h, BACKENDS, name);
+
+		/* There is none, or HAProxy computes its name. */
+		if (found == NULL || found->why_not == NULL)
+			return;
+		to = found;
+	}
+	if (to != NULL)
+		p->why_not =
+		    arena_printf(h->arena, "its backend '%s' is left out: %s", to->name, to->why_not);
+}
+
+void haproxy_decide(struct haproxy *h)
+{
+	for (size_t i = 0; i < h->count; i++)
+		decide(h, h->proxies[i]);
+	for (size_t i = 0; i < h->count; i++)
+		decide_by_backends(h, h->proxies[i]);
+}
