@@ -469,17 +469,21 @@ static void during_a_move_both_are_one_table(void **state)
 	assert_int_equal(count, size / 2);
 	sticky_table_begin_move(t, to);
 	do {
+		const bool is_mixed = sticky_table_used(to) > 0 && sticky_table_used(to) < count;
+
 		assert_int_equal(sticky_table_size(t), 2 * size);
 		assert_int_equal(sticky_table_used(t), count);
-		mixed += sticky_table_used(to) > 0 && sticky_table_used(to) < count;
-		if (++steps % 4 != 0)
+		mixed += is_mixed;
+		if (++steps % 4 != 0 && !is_mixed)
 			continue;
 		rows = rows_of(t, &count);
 		assert_int_equal(count, size / 2);
 		free(rows);
 		use_half(t, before, 100, now);
 	} while (sticky_table_step_move(t));
-	assert_true(mixed > 3);
+	/* Two dozen for most seeds of the hash; few for one that puts clients that follow each other into one
+	 * part, as then whole batches are moved. */
+	assert_true(mixed > 0);
 	assert_int_equal(sticky_table_used(to), count);
 	free(before);
 	sticky_table_put(t);
