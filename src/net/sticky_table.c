@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "weir/base/hash.h"
 #include "weir/base/seed.h"
 #include "sticky_parts.h"
 
@@ -41,15 +42,17 @@ struct addr_brief sticky_key_addr(const struct sticky_key *k)
 	return a;
 }
 
-/* With a host, the hash of source_key_hash() has another pair of words. */
+/* With a host, there is another pair of words. It is mixed, because clients that come one after the other are
+ * a constant apart before: with some seeds they would be in a few parts, and leave where there is no place
+ * while others are empty. */
 static uint64_t hash_of(const struct sticky_table *t, const struct sticky_key *k)
 {
 	const uint64_t hash = source_key_hash(t->seed, (struct source_key){k->network, k->family});
 	const uint64_t *seed = t->seed + SOURCE_SEED_WORDS;
 
 	if (t->kind == STICKY_CLIENTS)
-		return hash;
-	return hash + (seed[0] + (uint32_t)k->host) * (seed[1] + (k->host >> 32));
+		return hash_mix(hash);
+	return hash_mix(hash + (seed[0] + (uint32_t)k->host) * (seed[1] + (k->host >> 32)));
 }
 
 static unsigned part_of(const struct sticky_table *t, uint64_t hash)

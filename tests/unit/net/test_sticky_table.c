@@ -449,6 +449,25 @@ static void of_many_a_smaller_table_keeps_those_used_last(void **state)
 	sticky_table_put(to);
 }
 
+/* Neighbours would be in a few parts with some seeds, and each table has its own. */
+static void until_a_table_is_nearly_full_everybody_has_a_place(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 500; i++) {
+		struct sticky_table *t = new_table(4096);
+
+		for (uint32_t n = 0; n < 3328; n++) {
+			const struct sticky_key k = nth(n);
+			const struct sticky_change c = {.to = n + 1, .expires_ns = FOREVER};
+			bool evicted;
+
+			(void)sticky_table_set(t, &k, &c, &evicted);
+			assert_false(evicted);
+		}
+		sticky_table_put(t);
+	}
+}
+
 /* The second half of those in `before` are used: they move out of their turn. */
 static void use_half(struct sticky_table *t, const struct sticky_row *before, size_t count, int64_t now)
 {
@@ -736,6 +755,7 @@ int main(void)
 		cmocka_unit_test(a_move_keeps_those_who_were_used_last),
 		cmocka_unit_test(a_move_keeps_the_order),
 		cmocka_unit_test(a_move_keeps_whole_addresses),
+		cmocka_unit_test(until_a_table_is_nearly_full_everybody_has_a_place),
 		cmocka_unit_test(of_many_a_smaller_table_keeps_those_used_last),
 		cmocka_unit_test(during_a_move_both_are_one_table),
 		cmocka_unit_test(a_table_that_moves_can_be_cleared_and_given_up),
