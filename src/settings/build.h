@@ -47,6 +47,9 @@ struct proxy {
 	struct config_origins origins;
 	const struct entry **from; /* one per option: the section's own line that set it; NULL = none */
 	bool duplicate;		    /* its name is taken: not examined further */
+	size_t backend_number;	    /* among the backends, in their order */
+	bool is_used;		    /* another section sends clients to it */
+	bool waits;		    /* a frontend lets its clients wait for a server of this backend */
 };
 
 struct build {
@@ -64,6 +67,9 @@ struct build {
 	struct words server_defaults; /* of [defaults] */
 	struct proxy *proxies;
 	size_t proxy_count;
+	struct proxy **by_name; /* all of them, sorted; those of one name in their order */
+	const struct proxy **persisting; /* the backends with `persist` */
+	size_t persisting_count;
 };
 
 /* The file and line of `at`, as a snapshot stores them. */
@@ -109,6 +115,12 @@ void build_validate_options(struct build *b, struct proxy *p);
 /* Warns, once, about a frontend whose clients may send a PROXY header without being in `trusted`, if anything
  * relies on that header. Call once the references of all sections are resolved. In validate_proxy.c. */
 void build_validate_trust(struct build *b, const struct proxy *p);
+/* Numbers the backends and sorts all sections by name, for the next. In sections.c. */
+void build_sort_sections(struct build *b);
+/* The place in `b->by_name` of the first section of this name; proxy_count = there is none. */
+size_t build_first_of_name(const struct build *b, const char *name);
+/* Marks the backends that other sections send clients to. Call once the references of all are resolved. */
+void build_mark_used(struct build *b);
 /* The backend that a line refers to; NULL after reporting. `at`: the name in that line. */
 const struct proxy *build_refer(struct build *b, const char *name, struct at at);
 /* Finds the fallbacks of all backends; reports unknown ones, circles and chains that are too long. In

@@ -369,20 +369,15 @@ static void fill_frontend(struct arena *a, const struct config *c, struct config
 	fill_binds(a, c, to, p);
 }
 
-static size_t backend_index(const struct build *b, const struct proxy *target)
+static size_t backend_index(const struct proxy *target)
 {
-	size_t index = 0;
-
 	check(target != NULL);
-	for (const struct proxy *p = b->proxies; p != target; p++) {
-		check(p < b->proxies + b->proxy_count);
-		index += build_is_backend(p) ? 1 : 0;
-	}
-	return index;
+	check(build_is_backend(target));
+	return target->backend_number;
 }
 
-static void fill_routes(struct arena *a, const struct config *c, const struct build *b,
-			struct config_frontend *to, const struct proxy *p)
+static void fill_routes(struct arena *a, const struct config *c, struct config_frontend *to,
+			const struct proxy *p)
 {
 	to->routes = arena_alloc(a, p->route_count * sizeof(*to->routes));
 	to->route_count = p->route_count;
@@ -391,7 +386,7 @@ static void fill_routes(struct arena *a, const struct config *c, const struct bu
 		const struct route_ports *ports = &line->route.ports;
 		struct config_route *route = &to->routes[i];
 
-		route->backend = backend_index(b, line->target);
+		route->backend = backend_index(line->target);
 		route->src = copy_networks(a, &line->route.src, &route->src_list);
 		route->ports = copy_bytes(a, ports->list, ports->count * sizeof(*route->ports));
 		route->port_count = ports->count;
@@ -432,13 +427,13 @@ struct config *build_snapshot(const struct build *b, struct arena *a)
 			struct config_backend *back = &c->backends[c->backend_count++];
 
 			fill_backend(a, c, back, p);
-			back->fallback = p->fallback != NULL ? backend_index(b, p->fallback) : 0;
+			back->fallback = p->fallback != NULL ? backend_index(p->fallback) : 0;
 		}
 		if (p->section->kind == IN_BACKEND)
 			continue;
 		fill_frontend(a, c, &c->frontends[c->frontend_count], p);
-		fill_routes(a, c, b, &c->frontends[c->frontend_count], p);
-		c->frontends[c->frontend_count++].backend = backend_index(b, p->target);
+		fill_routes(a, c, &c->frontends[c->frontend_count], p);
+		c->frontends[c->frontend_count++].backend = backend_index(p->target);
 	}
 	c->memory = a->blocks;
 	return c;

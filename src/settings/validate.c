@@ -23,12 +23,12 @@ static void validate_section_names(struct build *b)
 		struct proxy *p = &b->proxies[i];
 		const struct section *s = p->section;
 
-		for (size_t j = 0; j < i && !p->duplicate; j++) {
-			const struct section *first = b->proxies[j].section;
+		for (size_t j = build_first_of_name(b, s->name); b->by_name[j] != p && !p->duplicate; j++) {
+			const struct section *first = b->by_name[j]->section;
 			bool both =
 				s->kind == IN_LISTEN || first->kind == IN_LISTEN || s->kind == first->kind;
 
-			if (!both || s->guessed || first->guessed || strcmp(s->name, first->name) != 0)
+			if (!both || s->guessed || first->guessed)
 				continue;
 			p->duplicate = true;
 			diag_error(b->diag, DIAG_DUPLICATE, s->at, "[%s %s] is already defined",
@@ -120,12 +120,10 @@ static void validate_member_names(struct build *b, const struct proxy *p)
 
 static const struct proxy *find_backend(const struct build *b, const char *name)
 {
-	for (size_t i = 0; i < b->proxy_count; i++) {
-		const struct proxy *p = &b->proxies[i];
-
-		if (build_is_backend(p) && strcmp(p->section->name, name) == 0)
-			return p;
-	}
+	for (size_t i = build_first_of_name(b, name);
+	     i < b->proxy_count && strcmp(b->by_name[i]->section->name, name) == 0; i++)
+		if (build_is_backend(b->by_name[i]))
+			return b->by_name[i];
 	return NULL;
 }
 
@@ -217,22 +215,10 @@ static void validate_bind_names(struct build *b, const struct proxy *p)
 	}
 }
 
-static bool goes_to(const struct proxy *front, const struct proxy *back)
-{
-	bool goes = front != back && (front->target == back || front->fallback == back);
-
-	for (size_t i = 0; i < front->route_count; i++)
-		goes = goes || front->routes[i].target == back;
-	return goes;
-}
-
 /* Any mistake elsewhere may be the reason that nobody uses it. */
 static void validate_use(struct build *b, const struct proxy *p)
 {
-	for (size_t i = 0; i < b->proxy_count; i++)
-		if (goes_to(&b->proxies[i], p))
-			return;
-	if (b->diag->errors > 0)
+	if (p->is_used || b->diag->errors > 0)
 		return;
 	diag_warning(b->diag, DIAG_NO_EFFECT, p->section->at, "no frontend uses [backend %s]",
 		     p->section->name);
@@ -259,6 +245,7 @@ void build_validate(struct build *b)
 {
 	build_split_families(b);
 	build_validate_binds(b);
+	build_sort_sections(b);
 	validate_section_names(b);
 	for (size_t i = 0; i < b->proxy_count; i++) {
 		struct proxy *p = &b->proxies[i];
@@ -274,6 +261,7 @@ void build_validate(struct build *b)
 			validate_backend(b, p);
 	}
 	build_validate_fallbacks(b);
+	build_mark_used(b);
 	build_validate_persist(b);
 	for (size_t i = 0; i < b->proxy_count; i++) {
 		if (b->proxies[i].duplicate)

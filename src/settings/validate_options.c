@@ -345,20 +345,12 @@ static void validate_observe(struct build *b, struct proxy *p)
 }
 
 /* May a connection wait in the queue of this backend? */
-static bool has_queue(const struct build *b, const struct proxy *p)
+static bool has_queue(const struct proxy *p)
 {
-	for (size_t i = 0; i < p->server_count; i++) {
+	for (size_t i = 0; i < p->server_count; i++)
 		if (p->servers[i].maxconn > 0)
 			return true;
-	}
-	for (size_t i = 0; i < b->proxy_count; i++) {
-		const struct proxy *front = &b->proxies[i];
-
-		if (front->set.no_server == CONFIG_NO_SERVER_QUEUE &&
-		    build_leads_to(front, front->route_count, p))
-			return true;
-	}
-	return false;
+	return p->waits;
 }
 
 static bool has_set(const struct proxy *p)
@@ -394,7 +386,7 @@ static void validate_back(struct build *b, struct proxy *p)
 	if (!has_set(p))
 		no_effect(b, p, "on-empty", "no server comes from a set",
 			  "write for example: servers pod = dns://app.example.com:80");
-	for (size_t i = 0; i < ARRAY_LEN(queue_keys) && !has_queue(b, p); i++)
+	for (size_t i = 0; i < ARRAY_LEN(queue_keys) && !has_queue(p); i++)
 		no_effect(b, p, queue_keys[i], "no server has a 'maxconn' to wait for",
 			  "add maxconn=N to the servers");
 }

@@ -25,8 +25,8 @@ static bool persists(const struct proxy *p)
 
 bool build_leads_to_persist(const struct build *b, const struct proxy *front)
 {
-	for (size_t i = 0; i < b->proxy_count; i++)
-		if (persists(&b->proxies[i]) && leads_to(front, &b->proxies[i]))
+	for (size_t i = 0; i < b->persisting_count; i++)
+		if (leads_to(front, b->persisting[i]))
 			return true;
 	return false;
 }
@@ -63,8 +63,12 @@ static void validate_sticky(struct build *b, const struct proxy *p)
 
 void build_validate_persist(struct build *b)
 {
-	for (size_t i = 0; i < b->proxy_count; i++)
+	b->persisting = arena_alloc(b->diag->arena, (b->proxy_count + 1) * sizeof(*b->persisting));
+	for (size_t i = 0; i < b->proxy_count; i++) {
 		validate_sticky(b, &b->proxies[i]);
+		if (persists(&b->proxies[i]))
+			b->persisting[b->persisting_count++] = &b->proxies[i];
+	}
 	for (size_t i = 0; i < b->proxy_count; i++) {
 		const struct proxy *front = &b->proxies[i];
 
@@ -72,8 +76,8 @@ void build_validate_persist(struct build *b)
 		if (!is_frontend(front) || front->section->bad != 0 ||
 		    front->set.sniff.kind == CONFIG_SNIFF_RDP)
 			continue;
-		for (size_t j = 0; j < b->proxy_count; j++)
-			if (persists(&b->proxies[j]) && leads_to(front, &b->proxies[j]))
-				report_front(b, front, &b->proxies[j]);
+		for (size_t j = 0; j < b->persisting_count; j++)
+			if (leads_to(front, b->persisting[j]))
+				report_front(b, front, b->persisting[j]);
 	}
 }
