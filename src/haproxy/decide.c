@@ -39,37 +39,6 @@ static bool has_listener(const struct proxy *p)
 	return p->lists[LIST_BIND].count > 0 || strchr(old_word(p->head, 2), ':') != NULL;
 }
 
-/* The name of a backend that this frontend sends clients to; NULL after the last. */
-const char *haproxy_target(const struct proxy *p, size_t i)
-{
-	const struct old_lines *routes = &p->lists[LIST_ROUTE];
-
-	if (i < routes->count)
-		return old_word(routes->list[i], 1);
-	return i == routes->count && slot_on(p, SLOT_BACKEND) ? slot_word(p, SLOT_BACKEND, 0) : NULL;
-}
-
-bool haproxy_leads_to(const struct proxy *from, const struct proxy *to)
-{
-	const char *name;
-
-	if (from == to)
-		return from->kind == PROXY_LISTEN;
-	for (size_t i = 0; IS_FRONT(from) && (name = haproxy_target(from, i)) != NULL; i++)
-		if (strcmp(name, to->name) == 0 || strchr(name, '%') != NULL)
-			return true;
-	return false;
-}
-
-/* Does a frontend send clients to this backend? Without servers, it is there to turn them away. */
-static bool is_target(const struct haproxy *h, const struct proxy *p)
-{
-	for (size_t i = 0; i < h->count; i++)
-		if (haproxy_leads_to(h->proxies[i], p))
-			return true;
-	return false;
-}
-
 /* "${MODE:-tcp}" is taken as what it is by itself. */
 static bool is_tcp(struct haproxy *h, const struct proxy *p)
 {
@@ -98,7 +67,8 @@ static void decide(struct haproxy *h, struct proxy *p)
 		p->why_not = "weir does not speak TLS to servers, it passes it through";
 	else if (slot_on(p, SLOT_DISABLED))
 		p->why_not = "the section is disabled";
-	else if (p->kind == PROXY_BACKEND && p->lists[LIST_SERVER].count == 0 && !is_target(h, p))
+	else if (p->kind == PROXY_BACKEND && p->lists[LIST_SERVER].count == 0 &&
+		 haproxy_leader(h, p, 0) == NULL) /* else it is there to turn clients away */
 		p->why_not = "a backend without servers, and no frontend leads there";
 	else if (p->kind == PROXY_LISTEN && !has_listener(p))
 		p->why_not = "a section without an address to listen on";
@@ -129,6 +99,7 @@ static void decide_by_backends(struct haproxy *h, struct proxy *p)
 
 void haproxy_decide(struct haproxy *h)
 {
+	haproxy_find_leaders(h);
 	for (size_t i = 0; i < h->count; i++)
 		decide(h, h->proxies[i]);
 	for (size_t i = 0; i < h->count; i++)

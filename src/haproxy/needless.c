@@ -36,7 +36,7 @@ static void take_last(struct haproxy *h, struct proxy *p)
 	struct old_lines *rules = &p->lists[LIST_ROUTE];
 	struct slot_value *last = &p->slots[SLOT_BACKEND];
 	struct old_line *line = rules->count > 0 ? rules->list[rules->count - 1] : NULL;
-	const struct proxy *to, *other;
+	const struct proxy *to, *other = NULL;
 	struct condition c;
 
 	if (line == NULL || line->count < 4 || p->kind != PROXY_FRONTEND)
@@ -55,6 +55,8 @@ static void take_last(struct haproxy *h, struct proxy *p)
 	condition_carried(h, &c);
 	*last = (struct slot_value){.line = line, .at = 1};
 	take_out(p, rules->count - 1);
+	if (other != NULL)
+		haproxy_leads_no_more(h, p, other->name);
 }
 
 /* ---- a line before one that does the same for more clients ---- */

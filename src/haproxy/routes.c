@@ -324,17 +324,16 @@ static void add_alternatives(struct routing *r, size_t rule, struct condition *c
 }
 
 /* Do other clients get to the backend than those that a frontend has left at its end? */
-static bool has_other_clients(const struct routing *r, const struct proxy *back)
+static bool has_other_clients(const struct routing *r, struct proxy *back)
 {
+	const struct proxy *front;
+
 	for (size_t i = 0; i < r->p->lists[LIST_ROUTE].count; i++)
 		if (strcmp(haproxy_target(r->p, i), back->name) == 0)
 			return true;
-	for (size_t i = 0; i < r->h->count; i++) {
-		const struct proxy *front = r->h->proxies[i];
-
-		if (front != r->p && front->out != NULL && haproxy_leads_to(front, back))
+	for (size_t i = 0; (front = haproxy_leader(r->h, back, i)) != NULL; i++)
+		if (front != r->p && front->out != NULL)
 			return true;
-	}
 	return false;
 }
 

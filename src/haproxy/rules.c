@@ -124,15 +124,14 @@ static void convert(struct rules *r, struct proxy *p)
 /* Do all frontends that lead to the backend send every client there? Then they can judge for it. */
 static bool is_judged_in_front(struct haproxy *h, struct proxy *back)
 {
+	const struct proxy *front;
 	bool found = false;
 
 	if (back->judged != JUDGED_UNKNOWN)
 		return back->judged == JUDGED_IN_FRONT;
 	back->judged = JUDGED_NOWHERE;
-	for (size_t i = 0; i < h->count; i++) {
-		const struct proxy *front = h->proxies[i];
-
-		if (front->out == NULL || !IS_FRONT(front) || !haproxy_leads_to(front, back))
+	for (size_t i = 0; (front = haproxy_leader(h, back, i)) != NULL; i++) {
+		if (front->out == NULL)
 			continue;
 		if (front->lists[LIST_ROUTE].count > 0)
 			return false;

@@ -128,6 +128,7 @@ struct haproxy {
 	bool exec;
 	struct old_lines tcp_sockets; /* stats socket lines */
 	struct index names; /* the last section of each name */
+	struct index leaders; /* that name each backend */
 	bool counting_known;	/* `counts` of all sections */
 	struct index new_names; /* of the sections that are added */
 	const char *chroot;	/* NULL = none */
@@ -186,8 +187,13 @@ bool haproxy_knows(const struct old_line *line);
 /* Sorts a line into its section. */
 void haproxy_take(struct haproxy *h, struct proxy *p, struct old_line *line);
 
-/* May clients of the section get to the other one, or is it the same? */
-bool haproxy_leads_to(const struct proxy *from, const struct proxy *to);
+/* Finds out which sections send clients to which, once all are read. */
+void haproxy_find_leaders(struct haproxy *h);
+/* A section whose clients may get to `to`, first of all `to` itself if it is a listen; NULL after the last.
+ * Some come twice. */
+struct proxy *haproxy_leader(const struct haproxy *h, struct proxy *to, size_t i);
+/* A line that led from one to the other is gone; perhaps others do. */
+void haproxy_leads_no_more(struct haproxy *h, const struct proxy *from, const char *name);
 /* Do all servers of the section speak TLS? */
 bool haproxy_only_tls_servers(const struct proxy *p);
 /* Decides which sections become ours. */

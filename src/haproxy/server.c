@@ -366,14 +366,13 @@ static void add_server(struct haproxy *h, struct proxy *p, struct server *s)
 }
 
 /* The port that every client of the section connects to, 0 = there are several. */
-static unsigned long port_of_clients(struct haproxy *h, const struct proxy *p)
+static unsigned long port_of_clients(struct haproxy *h, struct proxy *p)
 {
+	const struct proxy *front;
 	unsigned long port = 0;
 
-	for (size_t i = 0; i < h->count; i++) {
-		const struct proxy *front = h->proxies[i];
-
-		for (size_t b = 0; haproxy_leads_to(front, p) && b < front->lists[LIST_BIND].count; b++) {
+	for (size_t i = 0; (front = haproxy_leader(h, p, i)) != NULL; i++) {
+		for (size_t b = 0; b < front->lists[LIST_BIND].count; b++) {
 			const char *address = old_word(front->lists[LIST_BIND].list[b], 1);
 			const char *colon = strrchr(address, ':');
 			const unsigned long n = colon != NULL ? strtoul(colon + 1, NULL, 10) : 0;
@@ -387,7 +386,7 @@ static unsigned long port_of_clients(struct haproxy *h, const struct proxy *p)
 }
 
 /* "ADDRESS:+1000": the port of the clients, and more. */
-static void settle_offset(struct haproxy *h, const struct proxy *p, struct server *s)
+static void settle_offset(struct haproxy *h, struct proxy *p, struct server *s)
 {
 	const char *colon = strrchr(s->address, ':');
 	const long port = (long)port_of_clients(h, p);
@@ -402,21 +401,20 @@ static void settle_offset(struct haproxy *h, const struct proxy *p, struct serve
 }
 
 /* Does a client of the section come in for an address that need not be one of this machine? */
-static bool takes_others(const struct haproxy *h, const struct proxy *p)
+static bool takes_others(const struct haproxy *h, struct proxy *p)
 {
-	for (size_t i = 0; i < h->count; i++) {
-		const struct proxy *front = h->proxies[i];
+	const struct proxy *front;
 
-		for (size_t b = 0; haproxy_leads_to(front, p) && b < front->lists[LIST_BIND].count; b++)
+	for (size_t i = 0; (front = haproxy_leader(h, p, i)) != NULL; i++)
+		for (size_t b = 0; b < front->lists[LIST_BIND].count; b++)
 			if (old_has_word(front->lists[LIST_BIND].list[b], 2, "transparent") ||
 			    old_has_word(front->lists[LIST_BIND].list[b], 2, "accept-proxy"))
 				return true;
-	}
 	return false;
 }
 
 /* To HAProxy, a server without an address is at the one that the client came to. False: it is left out. */
-static bool settle_any(struct haproxy *h, const struct proxy *p, const struct server *s)
+static bool settle_any(struct haproxy *h, struct proxy *p, const struct server *s)
 {
 	const char *colon = strrchr(s->address, ':');
 

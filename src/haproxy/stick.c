@@ -12,13 +12,14 @@
 /* The cookie of RDP is read where its clients come in. */
 static void keep_by_cookie(struct haproxy *h, struct proxy *p)
 {
+	const struct proxy *front;
+
 	slot_add(h, p, SLOT_PERSIST_RDP, "persist", "rdp");
-	for (size_t i = 0; i < h->count; i++)
-		if (h->proxies[i]->out != NULL && IS_FRONT(h->proxies[i]) &&
-		    (h->proxies[i] == p ||
-		     strcmp(slot_word(h->proxies[i], SLOT_BACKEND, 0), p->name) == 0) &&
-		    ini_find(h->proxies[i]->out, "sniff") == NULL)
-			ini_add(h->ini, h->proxies[i]->out, NULL, "sniff", "rdp");
+	for (size_t i = 0; (front = haproxy_leader(h, p, i)) != NULL; i++)
+		if (front->out != NULL &&
+		    (front == p || strcmp(slot_word(front, SLOT_BACKEND, 0), p->name) == 0) &&
+		    ini_find(front->out, "sniff") == NULL)
+			ini_add(h->ini, front->out, NULL, "sniff", "rdp");
 }
 
 /* Is the sample one of what a client sends, such as the ID of its TLS session, or of an MQTT client? */

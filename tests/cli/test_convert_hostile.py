@@ -328,8 +328,19 @@ def test_nginx_the_time_grows_with_the_lines(tmp_path, head, each, tail):
     check_time(tmp_path, "nginx", head.format(), each, tail)
 
 
-def check_time(tmp_path, program, head, each, tail):
-    text = head + "".join(each.format(n=n, ip=address(n)) for n in range(1, MANY)) + tail
+@pytest.mark.parametrize("front, back", [
+    ("default_backend b{n}", "server s {ip}:80 check"), ("default_backend b{n}", "server s {ip}:+1"),
+    ("default_backend b{n}", "tcp-request content reject if {{ src {ip} }}\nserver s {ip}:80"),
+    ("default_backend b{n}", "persist rdp-cookie\nserver s {ip}:80\nserver t {ip}:81"),
+    ("use_backend a if {{ nbsrv(b{n}) lt 1 }}\ndefault_backend b{n}", "server s {ip}:80 check"),
+], ids=map(str, range(5)))
+def test_the_time_grows_with_the_sections(tmp_path, front, back):
+    each = f"frontend f{{n}}\nbind {{ip}}:80\n{front}\nbackend b{{n}}\n{back}\n"
+    check_time(tmp_path, "haproxy", "", each, "backend a\nserver s 10.0.0.1:80\n", count=MANY // 2)
+
+
+def check_time(tmp_path, program, head, each, tail, count=MANY):
+    text = head + "".join(each.format(n=n, ip=address(n)) for n in range(1, count)) + tail
     before = cpu_seconds()
     got = convert(tmp_path, text, "--report", tmp_path / "report", program=program)
     assert got.returncode in (0, 1, 10), got.stderr
