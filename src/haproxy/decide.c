@@ -97,9 +97,108 @@ static void decide_by_backends(struct haproxy *h, struct proxy *p)
 		    arena_printf(h->arena, "its backend '%s' is left out: %s", to->name, to->why_not);
 }
 
+/* ---- a listen whose own clients never get its servers ---- */
+
+/* Does a line send every client of the section to another one? */
+static bool sends_all_away(struct haproxy *h, const struct proxy *p)
+{
+	const char *name;
+
+	for (size_t i = 0; (name = haproxy_target(p, i)) != NULL; i++) {
+		const bool is_default = i == p->lists[LIST_ROUTE].count;
+
+		if ((is_default || p->lists[LIST_ROUTE].list[i]->count == 2) &&
+		    haproxy_find(h, BACKENDS, name) != NULL)
+			return strcmp(name, p->name) != 0;
+	}
+	return false;
+}
+
+/* Do clients get to its servers nevertheless: from another section, or by a line of its own? */
+static bool is_led_to(struct haproxy *h, struct proxy *p)
+{
+	const struct proxy *from;
+	const char *name;
+
+	for (size_t i = 0; (name = haproxy_target(p, i)) != NULL; i++)
+		if (strcmp(name, p->name) == 0 || strchr(name, '%') != NULL)
+			return true;
+	for (size_t i = 0; (from = haproxy_leader(h, p, i)) != NULL; i++)
+		if (from != p)
+			return true;
+	return false;
+}
+
+static void leave_servers(struct haproxy *h, struct proxy *p)
+{
+	static const enum list lists[] = {LIST_SERVER, LIST_USE};
+
+	for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+		for (size_t l = 0; l < p->lists[lists[i]].count; l++)
+			old_set(h->arena, p->lists[lists[i]].list[l], OLD_NO_EFFECT,
+				"HAProxy never uses the servers of a 'listen' whose clients all go to "
+				"another backend");
+}
+
+/* The rules that hold for the clients of other sections as well. */
+static struct old_lines content_rules(struct haproxy *h, const struct proxy *p)
+{
+	const struct old_lines *rules = &p->lists[LIST_RULE];
+	struct old_lines kept = {.count = 0};
+
+	for (size_t i = 0; i < rules->count; i++)
+		if (strcmp(old_word(rules->list[i], 1), "content") == 0)
+			old_lines_add(h->arena, &kept, rules->list[i]);
+	return kept;
+}
+
+/* The servers become a backend, if clients get there, and the rest a frontend. */
+static struct proxy *part_listen(struct haproxy *h, struct proxy *p)
+{
+	struct proxy *back = NULL;
+
+	if (is_led_to(h, p)) {
+		back = arena_alloc(h->arena, sizeof(*back));
+		*back = *p;
+		back->kind = PROXY_BACKEND;
+		back->same_name = p;
+		back->lists[LIST_BIND].count = 0;
+		back->lists[LIST_ROUTE].count = 0;
+		back->lists[LIST_RULE] = content_rules(h, p);
+		back->slots[SLOT_BACKEND].line = NULL;
+		index_put(h->arena, &h->names, back->name, back);
+	} else {
+		leave_servers(h, p);
+	}
+	p->kind = PROXY_FRONTEND;
+	p->lists[LIST_SERVER].count = 0;
+	p->lists[LIST_USE].count = 0;
+	return back;
+}
+
+static void part_listens(struct haproxy *h)
+{
+	struct proxy **all = arena_alloc(h->arena, (2 * h->count + 1) * sizeof(*all));
+	size_t count = 0;
+
+	for (size_t i = 0; i < h->count; i++) {
+		struct proxy *p = h->proxies[i], *back = NULL;
+
+		if (p->kind == PROXY_LISTEN && p->lists[LIST_SERVER].count > 0 && is_tcp(h, p) &&
+		    sends_all_away(h, p))
+			back = part_listen(h, p);
+		all[count++] = p;
+		if (back != NULL)
+			all[count++] = back;
+	}
+	h->proxies = all;
+	h->count = count;
+}
+
 void haproxy_decide(struct haproxy *h)
 {
 	haproxy_find_leaders(h);
+	part_listens(h);
 	for (size_t i = 0; i < h->count; i++)
 		decide(h, h->proxies[i]);
 	for (size_t i = 0; i < h->count; i++)
