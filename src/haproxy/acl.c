@@ -238,6 +238,8 @@ static const char *const rdp_names[] = {"req.rdp_cookie", "rdp_cookie",		"req.rd
 static void take_src(struct arena *a, const struct criterion *c, struct term *t)
 {
 	t->kind = TERM_SRC;
+	for (size_t i = 0; i < c->count; i++)
+		c->values[i] = haproxy_network(a, c->values[i]);
 	t->value = with_files(a, c, t);
 	if (c->converted)
 		return;

@@ -13,4 +13,7 @@ struct term *haproxy_term(struct haproxy *h, const struct proxy *p, const char *
 /* Takes HAProxy's own name of a condition, such as LOCALHOST. False: it is none. */
 bool haproxy_predefined(const char *name, struct term *t);
 
+/* An address or a network in our words; the text itself if it is neither. */
+const char *haproxy_network(struct arena *a, const char *text);
+
 #endif

@@ -51,6 +51,22 @@ def test_a_name_in_lower_case_is_the_name(haproxy, condition):
     assert got.sections["frontend f"]["use-backend x"] == ["sni=a.example"] and got.code == 0
 
 
+@pytest.mark.parametrize("network, ours", [
+    ("10.0.0.0/255.0.0.0", "10.0.0.0/8"), ("10.1.2.3/255.255.255.255", "10.1.2.3/32"),
+    ("10.1.2.3/16", "10.1.0.0/16"), ("10.1.2.3/0", "0.0.0.0/0"), ("2001:db8::7:1/64", "2001:db8::/64"),
+    ("localhost", "127.0.0.1"), ("10.1.2.0/24 localhost", "10.1.2.0/24 127.0.0.1"),
+])
+def test_a_network_is_written_as_weir_takes_it(haproxy, network, ours):
+    got = haproxy(listen(f"acl n src {network}\n{CONNECTION}reject if n\n"))
+    assert keys_of(got) == {"deny-from": [ours]} and got.code == 0
+
+
+@pytest.mark.parametrize("network", ["10.0.0.0/255.0.255.0", "10.0.0.0/33", "10/8", "10.0.0.0/8x"])
+def test_what_is_no_network_is_lost(haproxy, network):
+    got = haproxy(listen(f"{CONNECTION}reject if {{ src {network} }}\n"))
+    assert keys_of(got) == {} and got.code == 10
+
+
 @pytest.mark.parametrize("condition", ["{ src -m str 10.1.2.3 }", "{ src -m beg 10. }"])
 def test_an_address_that_is_compared_as_text_is_lost(haproxy, condition):
     rule = CONNECTION + "reject if " + condition
