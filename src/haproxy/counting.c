@@ -13,6 +13,12 @@
 
 #define SECTIONS (1u << PROXY_BACKEND | 1u << PROXY_LISTEN | 1u << PROXY_FRONTEND)
 
+struct proxy *haproxy_table(const struct haproxy *h, const char *name)
+{
+	/* No section has a slash in its name. */
+	return haproxy_find(h, strchr(name, '/') != NULL ? 1u << PROXY_OTHER : SECTIONS, name);
+}
+
 static bool is_tracking(const struct old_line *line)
 {
 	return strcmp(line->words[0], "tcp-request") == 0 && strncmp(old_word(line, 2), "track-sc", 8) == 0;
@@ -24,7 +30,7 @@ static struct proxy *table_of_line(const struct haproxy *h, const struct old_lin
 {
 	for (size_t w = 3; w + 1 < line->count; w++)
 		if (strcmp(line->words[w], "table") == 0)
-			return haproxy_find(h, ~0u, line->words[w + 1]);
+			return haproxy_table(h, line->words[w + 1]);
 	return section;
 }
 
@@ -44,7 +50,7 @@ const struct proxy *rules_table_of(struct rules *r, const struct term *t)
 	const struct proxy *table = NULL;
 
 	if (t->name[0] != '\0')
-		return haproxy_find(r->h, SECTIONS, t->name);
+		return haproxy_table(r->h, t->name);
 	if (t->counter == '\0')
 		return r->p;
 	find_tracked(r, r->front, t->counter, &table);

@@ -93,6 +93,19 @@ static struct proxy *add_proxy(struct haproxy *h, enum proxy_kind kind, struct o
 	return p;
 }
 
+/* A "table" line of a peers section stands for a section with that table, which has no other lines. */
+static void add_table(struct haproxy *h, const struct proxy *peers, struct old_line *line)
+{
+	struct proxy *p = arena_alloc(h->arena, sizeof(*p));
+
+	p->kind = PROXY_OTHER;
+	p->head = line;
+	p->name = arena_printf(h->arena, "%s/%s", peers->name, old_word(line, 1));
+	p->slots[SLOT_TABLE] = (struct slot_value){.line = line, .at = 2};
+	p->same_name = index_find(&h->names, p->name);
+	index_put(h->arena, &h->names, p->name, p);
+}
+
 static void split(struct haproxy *h)
 {
 	const struct old_lines *every = &h->work->reading->every;
@@ -120,6 +133,8 @@ static void split(struct haproxy *h)
 		old_lines_add(h->arena, &p->all, line);
 		if (p->kind != PROXY_GLOBAL && p->kind != PROXY_OTHER)
 			haproxy_take(h, p, line);
+		else if (strcmp(p->head->words[0], "peers") == 0 && strcmp(line->words[0], "table") == 0)
+			add_table(h, p, line);
 	}
 }
 

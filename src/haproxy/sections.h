@@ -50,7 +50,7 @@ enum slot {
 	SLOT_COMMAND,
 	SLOT_COMMAND_PATH,
 	SLOT_TABLE,
-	SLOT_STICK,
+	SLOT_STICK, /* one of LIST_STICK: that of haproxy_sticking() */
 	SLOT_MATCH,
 	SLOT_INSPECT,
 	SLOT_PERSIST_RDP,
@@ -81,6 +81,7 @@ enum list {
 	LIST_RULE,  /* tcp-request */
 	LIST_ROUTE, /* use_backend */
 	LIST_USE,   /* use-server */
+	LIST_STICK,
 	LIST_CHECK, /* tcp-check, http-check */
 	LIST_STATS,
 	LIST_LOG,
@@ -109,6 +110,8 @@ struct proxy {
 	bool is_page;		 /* HAProxy's statistics page */
 	const struct proxy *counts; /* whose track-sc line fills its stick table; NULL = nobody's */
 	bool shares;		 /* those of several sections do */
+	const struct proxy *keeps; /* whose clients its stick table keeps; NULL = nobody's */
+	bool keeps_several;	   /* those of several sections */
 	bool tls_required;	 /* and refuse everything else */
 	enum { JUDGED_UNKNOWN, JUDGED_NOWHERE, JUDGED_IN_FRONT } judged; /* where its rules are judged */
 	bool is_used;		 /* a defaults section from which something was taken */
@@ -130,6 +133,7 @@ struct haproxy {
 	struct index names; /* the last section of each name */
 	struct index leaders; /* that name each backend */
 	bool counting_known;	/* `counts` of all sections */
+	bool keeping_known;	/* `keeps` likewise */
 	struct index new_names; /* of the sections that are added */
 	const char *chroot;	/* NULL = none */
 	const char *closed;	/* a backend that closes; NULL = none was needed */
@@ -230,6 +234,8 @@ const char *haproxy_sample_of(struct haproxy *h, const struct proxy *p, const ch
 bool haproxy_named_backend(struct haproxy *h, struct proxy *p, struct old_line *line, bool *tls,
 			   bool *always);
 void haproxy_sticking(struct haproxy *h, struct proxy *p);
+/* The section with the stick table of this name; for "PEERS/TABLE", what stands for it. NULL: none has. */
+struct proxy *haproxy_table(const struct haproxy *h, const char *name);
 /* A stick-table line whose clients weir keeps or counts. */
 void haproxy_take_table(struct haproxy *h, struct old_line *table);
 /* The name of a backend that a frontend sends clients to; NULL after the last. */

@@ -9,6 +9,9 @@
 #include "sections.h"
 #include "weir/base/check.h"
 
+#define NOT_BY_SENT                                                                                       \
+	"weir keeps clients by their address, not by what they send: those behind one address get one server"
+
 /* The cookie of RDP is read where its clients come in. */
 static void keep_by_cookie(struct haproxy *h, struct proxy *p)
 {
@@ -44,31 +47,62 @@ static void drop_stored_responses(struct haproxy *h, struct proxy *p)
 				"weir keeps clients by their address, which it knows from the start");
 }
 
-/* Why the section's clients cannot be kept as this line says; NULL = they can. Static. */
-static const char *why_lost(const struct proxy *p, enum slot slot)
+/* ---- tables ---- */
+
+/* The table of a line of the section: by itself, that of the section. NULL: there is none, or a condition
+ * follows. */
+static struct proxy *table_of(const struct haproxy *h, struct proxy *p, const struct old_line *line)
 {
-	const char *by = slot_word(p, slot, 0), *more = slot_word(p, slot, 1);
+	if (line->count == 3)
+		return p;
+	return line->count == 5 && strcmp(line->words[3], "table") == 0 ? haproxy_table(h, line->words[4])
+									: NULL;
+}
+
+/* Finds out whose clients each table keeps. */
+static void find_keepers(struct haproxy *h)
+{
+	for (size_t n = 0; !h->keeping_known && n < h->count; n++)
+		for (size_t i = 0; i < h->proxies[n]->lists[LIST_STICK].count; i++) {
+			struct proxy *p = h->proxies[n];
+			struct proxy *table = table_of(h, p, p->lists[LIST_STICK].list[i]);
+
+			if (table == NULL || p->out == NULL)
+				continue;
+			table->keeps_several =
+			    table->keeps_several || (table->keeps != NULL && table->keeps != p);
+			table->keeps = p;
+		}
+	h->keeping_known = true;
+}
+
+/* Why the section's clients cannot be kept as this line says; NULL = they can. Static. */
+static const char *why_lost(struct haproxy *h, struct proxy *p, const struct old_line *line)
+{
+	const char *by = old_word(line, 2);
+	const struct proxy *table = table_of(h, p, line);
 
 	if (is_sent(by))
 		return NULL;
 	if (strcmp(by, "src") != 0 && strcmp(by, "dst") != 0)
 		return "weir keeps clients by their address (sticky = src), or by the one that they "
 		       "connect to (sticky = dst), so that there is one server at a time";
-	if (more[0] != '\0' && (strcmp(more, "table") != 0 || slot_word(p, slot, 3)[0] != '\0' ||
-				strcmp(slot_word(p, slot, 2), p->name) != 0))
+	find_keepers(h);
+	if (table == NULL || (table != p && (table->keeps_several || table->slots[SLOT_TABLE].line == NULL)))
 		return "weir keeps all clients of a section, in a table of its own: for that, leave out what "
 		       "follows 'src' or 'dst'";
 	return NULL;
 }
 
 /* The value of `sticky`. `*forever`: the table names no time. */
-static const char *words_of_table(struct haproxy *h, const struct proxy *p, bool *forever)
+static const char *words_of_table(struct haproxy *h, const struct proxy *p, const struct slot_value *table,
+				  bool *forever)
 {
-	const struct old_line *line = p->slots[SLOT_TABLE].line;
+	const struct old_line *line = table->line;
 	const char *by = slot_word(p, SLOT_STICK, 0), *text = is_sent(by) ? "src" : by;
 
 	*forever = true;
-	for (size_t i = 1; line != NULL && i + 1 < line->count; i++) {
+	for (size_t i = table->at; line != NULL && i + 1 < line->count; i++) {
 		const char *word = line->words[i], *value = line->words[i + 1];
 
 		*forever = *forever && strcmp(word, "expire") != 0;
@@ -83,35 +117,40 @@ static const char *words_of_table(struct haproxy *h, const struct proxy *p, bool
 
 void haproxy_take_table(struct haproxy *h, struct old_line *table)
 {
+	bool shared = strcmp(table->words[0], "table") == 0; /* of a peers section */
+
 	if (table->fate >= OLD_CARRIED)
 		return; /* many rules may ask for one table */
 	old_set(h->arena, table, OLD_CARRIED, NULL);
 	for (size_t i = 1; i + 1 < table->count; i++)
-		if (strcmp(table->words[i], "peers") == 0)
-			old_set(h->arena, table, OLD_DIFFERENT,
-				"weir has no peers: each machine has a table of its own");
+		shared = shared || strcmp(table->words[i], "peers") == 0;
+	if (shared)
+		old_set(h->arena, table, OLD_DIFFERENT,
+			"weir has no peers: each machine has a table of its own");
 }
 
 static void keep_by_table(struct haproxy *h, struct proxy *p)
 {
-	struct old_line *stick = p->slots[SLOT_STICK].line, *table = p->slots[SLOT_TABLE].line;
+	struct old_line *stick = p->slots[SLOT_STICK].line;
+	const struct proxy *other = table_of(h, p, stick);
+	const struct slot_value *table = &(other != NULL ? other : p)->slots[SLOT_TABLE];
 	bool forever;
-	const char *words = words_of_table(h, p, &forever);
+	const char *words = words_of_table(h, p, table, &forever);
 	/* Of few addresses, none is forgotten for want of room: the server of today is that of tomorrow. */
 	const bool longest = forever && strcmp(slot_word(p, SLOT_STICK, 0), "dst") == 0;
 
-	if (table != NULL)
-		haproxy_take_table(h, table);
+	if (table->line != NULL)
+		haproxy_take_table(h, table->line);
 	ini_add(h->ini, p->out, stick, "sticky", "%s%s", words, longest ? " expire=365d" : "");
 	drop_stored_responses(h, p);
 	if (is_sent(slot_word(p, SLOT_STICK, 0)))
-		old_set(h->arena, stick, OLD_DIFFERENT,
-			"weir keeps clients by their address, not by what they send: those behind one "
-			"address get one server");
+		old_set(h->arena, stick, OLD_DIFFERENT, NOT_BY_SENT);
 	else if (forever && !longest)
 		old_set(h->arena, stick, OLD_DIFFERENT,
 			"weir forgets a client that was away for 30m: expire= says another time");
 }
+
+/* ---- lines ---- */
 
 static void set_both(struct haproxy *h, struct proxy *p, enum old_fate fate, const char *why)
 {
@@ -131,17 +170,62 @@ static void leave_table(struct haproxy *h, struct proxy *p)
 	drop_stored_responses(h, p);
 }
 
-/* "stick on" both matches and stores. What only stores, or only matches, keeps nobody. */
-static const char *why_no_effect(const struct proxy *p)
+static bool is_match(const struct old_line *line)
 {
+	return strcmp(line->words[1], "match") == 0;
+}
+
+/* Does the line keep every client, so that HAProxy heeds no later line with the same table? */
+static bool keeps_all(const struct haproxy *h, struct proxy *p, const struct old_line *line)
+{
+	return !is_sent(old_word(line, 2)) && table_of(h, p, line) != NULL;
+}
+
+/* Chooses the line that counts among those that store, or that look for what is stored: HAProxy takes the
+ * first that it finds something by. */
+static void choose(struct haproxy *h, struct proxy *p, enum slot slot)
+{
+	const struct old_lines *lines = &p->lists[LIST_STICK];
+	struct old_line *chosen = NULL;
+	bool settled = false;
+	size_t behind = 0; /* the number of the first line after it */
+
+	for (size_t i = 0; i < lines->count && !settled; i++) {
+		if (is_match(lines->list[i]) != (slot == SLOT_MATCH))
+			continue;
+		settled = keeps_all(h, p, lines->list[i]);
+		chosen = chosen == NULL || settled ? lines->list[i] : chosen;
+		behind = i + 1;
+	}
+	p->slots[slot] = (struct slot_value){.line = chosen, .at = 2};
+	for (size_t i = 0; i < lines->count; i++) {
+		struct old_line *line = lines->list[i];
+
+		if (line == chosen || is_match(line) != (slot == SLOT_MATCH))
+			continue;
+		if (is_sent(old_word(line, 2)))
+			old_set(h->arena, line, OLD_DIFFERENT, NOT_BY_SENT);
+		else if (settled && i >= behind && table_of(h, p, line) == table_of(h, p, chosen))
+			old_set(h->arena, line, OLD_NO_EFFECT, "line %u keeps every client already",
+				chosen->line);
+		else
+			old_set(h->arena, line, OLD_LOST, "weir keeps the clients of a section by one line");
+	}
+}
+
+/* "stick on" both matches and stores. What only stores, or only matches, keeps nobody. */
+static const char *why_no_effect(const struct haproxy *h, struct proxy *p)
+{
+	const struct old_line *store = p->slots[SLOT_STICK].line, *match = p->slots[SLOT_MATCH].line;
 	const char *stored = slot_word(p, SLOT_STICK, 0), *matched = slot_word(p, SLOT_MATCH, 0);
 
 	if (!slot_on(p, SLOT_STICK))
 		return "no 'stick store-request' stores what it looks for";
-	if (strcmp(p->slots[SLOT_STICK].line->words[1], "on") == 0 || strcmp(stored, matched) == 0)
+	if (strcmp(store->words[1], "on") == 0 ||
+	    (match != NULL && strcmp(stored, matched) == 0 && table_of(h, p, store) == table_of(h, p, match)))
 		return NULL;
-	return slot_on(p, SLOT_MATCH) ? "one looks for something else than the other stores"
-				      : "no 'stick match' looks for what it stores";
+	return match != NULL ? "one looks for something else than the other stores"
+			     : "no 'stick match' looks for what it stores";
 }
 
 /* stick on src or dst, and persist rdp-cookie. */
@@ -149,6 +233,8 @@ void haproxy_sticking(struct haproxy *h, struct proxy *p)
 {
 	const char *why;
 
+	choose(h, p, SLOT_STICK);
+	choose(h, p, SLOT_MATCH);
 	if (slot_on(p, SLOT_PERSIST_RDP))
 		keep_by_cookie(h, p);
 	if (slot_on(p, SLOT_PERSIST) && !slot_on(p, SLOT_STICK) && !slot_on(p, SLOT_PERSIST_RDP))
@@ -162,14 +248,14 @@ void haproxy_sticking(struct haproxy *h, struct proxy *p)
 		leave_table(h, p);
 		return;
 	}
-	why = slot_on(p, SLOT_STICK) ? why_lost(p, SLOT_STICK) : NULL;
+	why = slot_on(p, SLOT_STICK) ? why_lost(h, p, p->slots[SLOT_STICK].line) : NULL;
 	if (why == NULL && slot_on(p, SLOT_MATCH))
-		why = why_lost(p, SLOT_MATCH);
+		why = why_lost(h, p, p->slots[SLOT_MATCH].line);
 	if (why != NULL) {
 		set_both(h, p, OLD_LOST, why);
 		return;
 	}
-	why = why_no_effect(p);
+	why = why_no_effect(h, p);
 	if (why != NULL) {
 		set_both(h, p, OLD_NO_EFFECT, why);
 		return;
