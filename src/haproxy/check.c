@@ -488,7 +488,8 @@ void haproxy_check(struct haproxy *h, struct proxy *p, struct checking *c)
 		line->stand_in = "tcp";
 	else if (strstr(k.text, " verify=") != NULL)
 		line->stand_in = without_certificates(h->arena, k.text);
-	if (k.has_password && !k.is_exec)
+	if (!k.is_exec &&
+	    (k.has_password || (line->stand_in != NULL && strstr(line->stand_in, "${") != NULL)))
 		line->stand_in = work_without_variables(
 			h->arena, line->stand_in != NULL ? line->stand_in : k.text, "tcp");
 	add_timeout(&k);

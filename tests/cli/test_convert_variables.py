@@ -189,3 +189,11 @@ def test_a_mode_that_is_tcp_by_default_is_tcp(haproxy):
     got = haproxy(listen('mode "${MODE-tcp}"\n'))
     assert got.state("mode")[0] == "different" and "listen a" in got.sections and got.code == 0
     assert haproxy(listen('mode "${MODE-http}"\n')).code == 1
+
+
+def test_a_variable_in_a_check_over_tls_is_not_judged(haproxy, tmp_path):
+    got = haproxy(listen('option httpchk\nhttp-check connect port "${P}" ssl\n'
+                         "http-check send meth GET uri /primary\n",
+                         "server s 10.0.0.1:80 check check-ssl verify none"))
+    assert got.value("listen a", "check") == "https GET /primary port=${P} verify=none"
+    assert got.code == 0 and weir_takes(got, tmp_path, P="8008")
