@@ -452,6 +452,7 @@ void haproxy_servers(struct haproxy *h, struct proxy *p)
 		settle_agent_interval(&list[count]);
 		settle_observe(&list[count]);
 		settle_limit(h, &list[count]);
+		server_settle_header(h, p, &list[count]);
 		settle_source(h, p, &list[count]);
 		haproxy_asks(h, &asked, lines->list[i], list[count].address,
 			     server_value(&list[count], SERVER_RESOLVERS));

@@ -384,3 +384,26 @@ def test_a_server_that_stays_down_is_kept(haproxy, count, ours):
                           "server t 10.0.0.2:80 check backup"))
     assert got.sections["listen a"]["server s"] == [f"10.0.0.1:80 check-fall=20 check-rise={ours}"]
     assert got.code == 0 and got.state("server s")[0] == ("carried" if count == ours else "different")
+
+
+# HAProxy 2.6 sends no authority without terminated TLS, and an SSL field of zeros.
+@pytest.mark.parametrize("options, ours", [
+    ("authority", ""), ("ssl,cert-cn,cert-key,cert-sig,ssl-cipher,authority", ""),
+    ("crc32c", " proxy-v2-options=crc32c"), ("ssl,unique-id,crc32c", " proxy-v2-options=unique-id,crc32c"),
+])
+def test_a_header_says_nothing_of_tls_that_is_passed_through(haproxy, options, ours):
+    got = haproxy(servers(f"server s 10.0.0.1:80 send-proxy-v2 proxy-v2-options {options}\n"
+                          "server t 10.0.0.2:80"))
+    assert got.sections["listen a"]["server s"] == ["10.0.0.1:80 send-proxy=v2" + ours]
+    assert got.code == 0 and got.state("server s")[0] == "carried"
+
+
+@pytest.mark.parametrize("bind, rule", [
+    ("accept-proxy", ""), ("", "tcp-request connection expect-proxy layer4\n"),
+])
+def test_a_name_in_the_header_of_a_client_is_passed_on(haproxy, bind, rule):
+    got = haproxy("defaults\n" + TIMES + f"frontend f\nbind :80 {bind}\n{rule}default_backend b\nbackend b\n"
+                  "server s 10.0.0.1:80 send-proxy-v2 proxy-v2-options authority\nserver t 10.0.0.2:80\n")
+    assert got.sections["backend b"]["server s"] == ["10.0.0.1:80 send-proxy=v2 proxy-v2-options=pass"]
+    state, why = got.state("server s")
+    assert state == "different" and "trusted" in why and got.code == 0
