@@ -168,7 +168,7 @@ static void take_sni(struct arena *a, struct criterion *c, struct term *t)
 		}
 	}
 	if (c->file_count > 0 && c->match[0] != '\0' && strcmp(c->match, "str") != 0) {
-		other(a, t, "a file of patterns: weir takes a file of names, @FILE");
+		other(a, t, "a file of patterns that cannot be read here: convert where it is");
 		return;
 	}
 	t->value = with_files(a, c, t);
@@ -224,6 +224,26 @@ static bool is_one_of(const char *name, const char *const *list)
 }
 
 static const char *const sni_names[] = {"req.ssl_sni", "req_ssl_sni", NULL};
+/* Takes the names of files that weir does not take as they are. False: nothing is left to compare with. */
+static bool take_name_files(struct haproxy *h, struct criterion *c)
+{
+	const bool whole = c->match[0] == '\0' || strcmp(c->match, "str") == 0;
+	struct work_list names = {.count = 0};
+	size_t kept = 0;
+
+	if (!is_one_of(c->name, sni_names) || c->file_count == 0 || strcmp(c->match, "found") == 0)
+		return true;
+	for (size_t i = 0; i < c->count; i++)
+		work_list_add(h->arena, &names, c->values[i]);
+	for (size_t i = 0; i < c->file_count; i++)
+		if (!haproxy_take_names(h, c->files[i], whole, &names))
+			c->files[kept++] = c->files[i];
+	c->file_count = kept;
+	c->values = names.items;
+	c->count = names.count;
+	return names.count + kept > 0;
+}
+
 static const char *const hello_names[] = {"req.ssl_hello_type", "req_ssl_hello_type", NULL};
 static const char *const version_names[] = {"req.ssl_ver", "req_ssl_ver", NULL};
 static const char *const length_names[] = {"req.len", "req_len", NULL};
@@ -403,6 +423,11 @@ struct term *haproxy_term(struct haproxy *h, const struct proxy *p, const char *
 	}
 	t->acl = acl;
 	t->name = "";
+	if (!take_name_files(h, &c)) {
+		t->kind = TERM_FALSE;
+		t->value = "its file has no names";
+		return t;
+	}
 	take_criterion(h->arena, &c, t);
 	if (c.converted && t->kind != TERM_OTHER)
 		other(h->arena, t, "a converter of HAProxy");

@@ -13,6 +13,9 @@ struct term *haproxy_term(struct haproxy *h, const struct proxy *p, const char *
 /* Takes HAProxy's own name of a condition, such as LOCALHOST. False: it is none. */
 bool haproxy_predefined(const char *name, struct term *t);
 
+/* Adds the names of a file that weir does not take as it is: none with `whole` names, unless it has patterns
+ * of weir's. False: it is taken as it is, or cannot be read. */
+bool haproxy_take_names(struct haproxy *h, const char *path, bool whole, struct work_list *names);
 /* An address or a network in our words; the text itself if it is neither. */
 const char *haproxy_network(struct arena *a, const char *text);
 

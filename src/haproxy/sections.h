@@ -138,6 +138,8 @@ struct haproxy {
 	const char *chroot;	/* NULL = none */
 	const char *closed;	/* a backend that closes; NULL = none was needed */
 	unsigned stand_ins;	/* addresses of bind lines that are judged in place of variables */
+	struct index name_files; /* that acls compare with: struct name_file by path */
+	size_t names_taken;	 /* from them */
 	size_t own_names; /* backends that were looked at for the names of clients */
 	size_t use_routes, use_pairs; /* how many of them there are, and were compared */
 	struct proxy *defaults; /* the last */

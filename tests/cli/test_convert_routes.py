@@ -433,3 +433,35 @@ def test_a_last_route_that_leads_where_the_default_leads_needs_no_condition(hapr
     assert [got.state("use_backend b if x")[0], got.state("use_backend b if {")[0]] == states
     assert got.code == code and got.state("acl x")[0] == "no-effect"
     assert got.sections["frontend f"]["use-backend c"][0] == "src=10.2.0.0/16"
+
+
+# ---- files of names: HAProxy 2.6 compares "*.NAME" letter by letter, whatever -m says ------------------
+
+
+@pytest.mark.parametrize("match, names, ours, state", [
+    ("", "a.com\nb.com\n", "sni=@{0}", "carried"),
+    ("", "# all\n*.a.com\n.b.com\n  c.com\n", "sni=c.com", "different"),
+    ("-m end ", ".a.com\n\n.b.com\r\n", "sni=*.a.com,*.b.com", "carried"),
+    ("-m end ", "a.com\n", "sni=.a.com", "different"), ("-m dom ", "a.com\n", "sni=.a.com", "different"),
+    ("-m end ", "*.a.com\n.b.com\n", "sni=*.b.com", "different"),
+])
+def test_a_file_of_names_is_read(front, tmp_path, match, names, ours, state):
+    path = tmp_path / "names.lst"
+    path.write_text(names)
+    got = front(f"use_backend b if {{ req.ssl_sni -i {match}-f {path} }}")
+    assert routes(got) == ["b " + ours.format(path), "* a"] and got.code == 0
+    assert got.state("use_backend")[0] == state
+
+
+@pytest.mark.parametrize("names", ["", "*.a.com\n", "# a.com\n"])
+def test_a_file_without_names_is_for_nobody(front, tmp_path, names):
+    path = tmp_path / "names.lst"
+    path.write_text(names)
+    got = front(f"use_backend b if {{ req.ssl_sni -m end -f {path} }}")
+    assert routes(got) == ["* a"] and got.state("use_backend")[0] == "no-effect"
+
+
+@pytest.mark.parametrize("match, state", [("", "carried"), ("-m end ", "lost")])
+def test_a_file_of_names_that_is_not_here(front, tmp_path, match, state):
+    got = front(f"use_backend b if {{ req.ssl_sni {match}-f {tmp_path}/none }}")
+    assert got.state("use_backend")[0] == state
