@@ -197,3 +197,10 @@ def test_a_variable_in_a_check_over_tls_is_not_judged(haproxy, tmp_path):
                          "server s 10.0.0.1:80 check check-ssl verify none"))
     assert got.value("listen a", "check") == "https GET /primary port=${P} verify=none"
     assert got.code == 0 and weir_takes(got, tmp_path, P="8008")
+
+
+def test_a_frontend_may_lead_nowhere_but_by_variables(haproxy, tmp_path):
+    got = haproxy("defaults\n" + TIMES + "frontend f\nbind :80\n"
+                  'use_backend b if { req.ssl_sni -i "${NAME}" }\n' "backend b\nserver s 10.0.0.1:80\n")
+    assert got.value("frontend f", "use-backend b") == "sni=${NAME}"
+    assert got.code == 0 and weir_takes(got, tmp_path, NAME="a.example")
