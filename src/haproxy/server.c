@@ -431,32 +431,46 @@ static bool settle_any(struct haproxy *h, struct proxy *p, const struct server *
 	return true;
 }
 
+/* False: it is left out. */
+static bool settle_server(struct haproxy *h, struct proxy *p, struct index *asked, struct server *s)
+{
+	if (s->left_out)
+		return false;
+	settle_offset(h, p, s);
+	if (!settle_any(h, p, s))
+		return false;
+	settle_agent(h, s);
+	settle_agent_interval(s);
+	settle_observe(s);
+	settle_limit(h, s);
+	server_settle_header(h, p, s);
+	settle_source(h, p, s);
+	haproxy_asks(h, asked, s->line, s->address, server_value(s, SERVER_RESOLVERS));
+	return true;
+}
+
 void haproxy_servers(struct haproxy *h, struct proxy *p)
 {
 	const struct old_lines *lines = &p->lists[LIST_SERVER];
-	struct server *list = arena_alloc(h->arena, (lines->count + 1) * sizeof(*list));
-	struct server base = {.line = NULL};
+	struct server base = {.line = NULL}, *list = NULL;
 	struct index asked = {0};
 	size_t count = 0, used = 0;
 
 	for (size_t i = 0; i < lines->count; i++) {
+		struct server s;
+
 		server_read_defaults(h, p, lines->list[i], &base);
 		used = base.defaults > used ? base.defaults : used;
-		server_read(h, lines->list[i], &base, &list[count]);
-		if (list[count].left_out)
+		server_read(h, lines->list[i], &base, &s);
+		if (!settle_server(h, p, &asked, &s))
 			continue;
-		settle_offset(h, p, &list[count]);
-		if (!settle_any(h, p, &list[count]))
-			continue;
-		settle_agent(h, &list[count]);
-		settle_agent_interval(&list[count]);
-		settle_observe(&list[count]);
-		settle_limit(h, &list[count]);
-		server_settle_header(h, p, &list[count]);
-		settle_source(h, p, &list[count]);
-		haproxy_asks(h, &asked, lines->list[i], list[count].address,
-			     server_value(&list[count], SERVER_RESOLVERS));
-		count++;
+		for (size_t n = 0; n == 0 || n < s.places; n++) {
+			list = arena_grow(h->arena, list, count, sizeof(*list));
+			list[count] = s;
+			if (s.places > 0)
+				list[count].name = arena_printf(h->arena, "%s%zu", s.name, s.first_place + n);
+			count++;
+		}
 	}
 	for (size_t i = used; lines->count > 0 && i < p->lists[LIST_DEFAULT_SERVER].count; i++)
 		old_set(h->arena, p->lists[LIST_DEFAULT_SERVER].list[i], OLD_NO_EFFECT,

@@ -28,6 +28,8 @@ struct server {
 	size_t count;
 	bool is_set;
 	const char *max;
+	size_t places; /* of a template with an address: so many servers, numbered from `first_place` on */
+	size_t first_place;
 	bool left_out;
 	struct old_line *tls; /* borrows; makes it speak TLS; NULL = it does not */
 	size_t defaults;      /* of a base: how many default-server lines are in it */

@@ -10,6 +10,8 @@
 #include "server.h"
 #include "weir/base/check.h"
 
+#define PLACES_MAX 256 /* of a template */
+
 enum act {
 	ACT_VALUE,
 	ACT_TIME,
@@ -258,6 +260,20 @@ static const char *count_of(struct haproxy *h, struct old_line *line, const char
 	return arena_printf(h->arena, "%lu", last - first + 1);
 }
 
+/* How many servers a template makes of an address; 0 = it has a name to look up, or too many. They are
+ * numbered from `*first` on. */
+static size_t count_places(const struct old_line *line, const char *address, size_t *first)
+{
+	const char *range = old_word(line, 2), *minus = strchr(range, '-');
+	const unsigned long low = minus != NULL ? strtoul(range, NULL, 10) : 1;
+	const unsigned long high = strtoul(minus != NULL ? minus + 1 : range, NULL, 10);
+
+	if (address[0] != '[' && strspn(address, "0123456789.:") != strlen(address))
+		return 0;
+	*first = low;
+	return high >= low && high - low < PLACES_MAX ? high - low + 1 : 0;
+}
+
 /* HAProxy looks for the path of a Unix socket below its chroot, because it connects later than it binds. */
 static const char *below_chroot(struct haproxy *h, const char *address)
 {
@@ -340,9 +356,11 @@ void server_read(struct haproxy *h, struct old_line *line, const struct server *
 	s->name = old_word(line, 1);
 	s->address = below_chroot(h, old_word(line, 2));
 	if (strcmp(line->words[0], "server-template") == 0) {
-		s->is_set = true;
-		s->max = count_of(h, line, s->name, old_word(line, 2));
 		s->address = old_word(line, 3);
+		s->places = count_places(line, s->address, &s->first_place);
+		s->is_set = s->places == 0;
+		if (s->is_set)
+			s->max = count_of(h, line, s->name, old_word(line, 2));
 	}
 	s->tls = tls_after(line, options_of(line), base->tls);
 	if (s->tls == NULL) {

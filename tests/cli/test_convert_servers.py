@@ -407,3 +407,15 @@ def test_a_name_in_the_header_of_a_client_is_passed_on(haproxy, bind, rule):
     assert got.sections["backend b"]["server s"] == ["10.0.0.1:80 send-proxy=v2 proxy-v2-options=pass"]
     state, why = got.state("server s")
     assert state == "different" and "trusted" in why and got.code == 0
+
+
+@pytest.mark.parametrize("line, ours", [
+    ("server-template s 2 10.0.0.1:80 disabled", {"server s1": "10.0.0.1:80 disabled",
+                                                  "server s2": "10.0.0.1:80 disabled"}),
+    ("server-template s 7-8 [2001:db8::1]:80", {"server s7": "[2001:db8::1]:80",
+                                                "server s8": "[2001:db8::1]:80"}),
+])
+def test_a_template_with_an_address_is_several_servers(haproxy, line, ours):
+    got = haproxy(servers(line))
+    assert {key: got.value("listen a", key) for key in names(got)} == ours
+    assert got.code == 0 and got.state("server-template")[0] == "carried"
