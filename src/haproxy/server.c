@@ -443,6 +443,7 @@ static bool settle_server(struct haproxy *h, struct proxy *p, struct index *aske
 	settle_agent_interval(s);
 	settle_observe(s);
 	settle_limit(h, s);
+	server_settle_check_addr(h, s);
 	server_settle_header(h, p, s);
 	settle_source(h, p, s);
 	haproxy_asks(h, asked, s->line, s->address, server_value(s, SERVER_RESOLVERS));

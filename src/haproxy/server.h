@@ -42,6 +42,8 @@ void server_read_defaults(struct haproxy *h, const struct proxy *p, const struct
 			  struct server *base);
 /* Reads a line on top of that. */
 void server_read(struct haproxy *h, struct old_line *line, const struct server *base, struct server *s);
+/* Puts a variable in the place of a name that is checked. */
+void server_settle_check_addr(struct haproxy *h, struct server *s);
 /* Leaves out what PROXY headers have no value for. */
 void server_settle_header(struct haproxy *h, struct proxy *p, struct server *s);
 const struct pair *server_pair(const struct server *s, const char *key);

@@ -373,3 +373,18 @@ void server_read(struct haproxy *h, struct old_line *line, const struct server *
 		old_set(h->arena, s->tls, OLD_NOT_OURS,
 			"weir does not speak TLS to servers, it passes it through");
 }
+
+/* HAProxy looks a name up when it starts; ours takes addresses. */
+void server_settle_check_addr(struct haproxy *h, struct server *s)
+{
+	const char *addr = server_value(s, "check-addr"), *variable;
+
+	if (addr == NULL || addr[0] == '[' || strpbrk(addr, ":@$") != NULL ||
+	    strspn(addr, "0123456789.") == strlen(addr))
+		return;
+	variable = work_address_variable(h->work, addr);
+	server_set(s, "check-addr", arena_printf(h->arena, "${%s}", variable));
+	old_set(h->arena, s->line, OLD_DIFFERENT,
+		"'check-addr' takes no name: write the address of %s, or set %s to it in the environment of "
+		"weir", addr, variable);
+}

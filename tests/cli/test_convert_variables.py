@@ -204,3 +204,13 @@ def test_a_frontend_may_lead_nowhere_but_by_variables(haproxy, tmp_path):
                   'use_backend b if { req.ssl_sni -i "${NAME}" }\n' "backend b\nserver s 10.0.0.1:80\n")
     assert got.value("frontend f", "use-backend b") == "sni=${NAME}"
     assert got.code == 0 and weir_takes(got, tmp_path, NAME="a.example")
+
+
+@pytest.mark.parametrize("line", ["server s 10.0.0.1:80 check addr hc.example port 8008",
+                                  "default-server addr hc.example port 8008\nserver s 10.0.0.1:80 check"])
+def test_a_name_to_check_is_a_variable(haproxy, tmp_path, line):
+    got = haproxy(listen("", line))
+    assert got.value("listen a", "server s").endswith(" check-addr=${ADDRESS_OF_HC_EXAMPLE}")
+    state, why = got.state("server s")
+    assert state == "different" and "ADDRESS_OF_HC_EXAMPLE" in why
+    assert got.code == 0 and weir_takes(got, tmp_path, ADDRESS_OF_HC_EXAMPLE="10.0.0.7")
