@@ -81,6 +81,31 @@ bool rules_take_harmless(struct haproxy *h, const struct rule *rules, size_t i,
 	return true;
 }
 
+static bool has_rule(const struct proxy *p, const char *word)
+{
+	for (; p != NULL; p = p->from)
+		for (size_t i = 0; i < p->lists[LIST_RULE].count; i++)
+			if (strcmp(old_word(p->lists[LIST_RULE].list[i], 2), word) == 0)
+				return true;
+	return false;
+}
+
+bool haproxy_moves(const struct haproxy *h, struct proxy *p, bool port)
+{
+	const struct proxy *front;
+
+	if (!p->moves_known) {
+		p->moves_known = true;
+		p->moves = has_rule(p, "set-dst");
+		p->moves_port = has_rule(p, "set-dst-port");
+		for (size_t i = 0; (front = haproxy_leader(h, p, i)) != NULL; i++) {
+			p->moves = p->moves || has_rule(front, "set-dst");
+			p->moves_port = p->moves_port || has_rule(front, "set-dst-port");
+		}
+	}
+	return port ? p->moves_port : p->moves;
+}
+
 void haproxy_responses(struct haproxy *h, struct proxy *p)
 {
 	bool refused = false;

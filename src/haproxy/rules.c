@@ -75,6 +75,8 @@ static void take_rule(struct rules *r, struct old_line *line)
 	} else if (strncmp(what, "track-sc", 8) == 0) {
 		track(r, line);
 	} else {
+		if (strcmp(what, "set-src") == 0)
+			r->moved = line;
 		work_by_table(r->h->work, line, 0);
 	}
 }

@@ -42,6 +42,7 @@ struct rules {
 	struct accepted accepted[RULE_KINDS];
 	const char *allowed; /* allow-from so far; NULL = none */
 	const char *exempt;  /* of the limits so far; NULL = there is no limit */
+	const struct old_line *moved; /* a rule that gives clients another address; NULL = none so far */
 	struct old_line *counted; /* a track-sc line with a condition */
 	const char *expects; /* "accept-proxy" of the binds; NULL = none */
 	enum proxied proxied;

@@ -114,6 +114,8 @@ struct proxy {
 	bool keeps_several;	   /* those of several sections */
 	bool tls_required;	 /* and refuse everything else */
 	enum { JUDGED_UNKNOWN, JUDGED_NOWHERE, JUDGED_IN_FRONT } judged; /* where its rules are judged */
+	bool moves_known;	 /* the next two, for haproxy_moves() */
+	bool moves, moves_port;
 	bool is_used;		 /* a defaults section from which something was taken */
 	bool has_steps[2];	 /* of its own: tcp-check, http-check */
 	struct old_line *no_log; /* or NULL */
@@ -228,6 +230,8 @@ void haproxy_use_server_sections(struct haproxy *h, struct proxy *p);
 /* Fills them, once all others are there. */
 void haproxy_use_servers(struct haproxy *h);
 void haproxy_rules(struct haproxy *h, struct proxy *p);
+/* Does a rule of the section, or of one that leads to it, say to which address, or port, HAProxy connects? */
+bool haproxy_moves(const struct haproxy *h, struct proxy *p, bool port);
 /* What "var(NAME)" stands for: the sample that a rule of the section always puts there. NULL: another one. */
 const char *haproxy_sample_of(struct haproxy *h, const struct proxy *p, const char *criterion);
 /* use_backend with the name that a client of TLS asks for: a map has the backend of that name, or the backend

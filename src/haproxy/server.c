@@ -417,8 +417,16 @@ static bool takes_others(const struct haproxy *h, struct proxy *p)
 static bool settle_any(struct haproxy *h, struct proxy *p, const struct server *s)
 {
 	const char *colon = strrchr(s->address, ':');
+	const bool any = is_any(h, s->address);
 
-	if (s->is_set || !is_any(h, s->address))
+	if ((any && haproxy_moves(h, p, false)) ||
+	    (colon == NULL && !s->is_set && haproxy_moves(h, p, true))) {
+		old_set(h->arena, s->line, OLD_LOST,
+			"a rule says where HAProxy connects: for names that clients ask for, write a server "
+			"sni@PORT with 'allow-sni'");
+		return false;
+	}
+	if (s->is_set || !any)
 		return true;
 	if (takes_others(h, p) || strchr(haproxy_address(h->arena, s->address, false), '*') != NULL) {
 		old_set(h->arena, s->line, OLD_LOST,

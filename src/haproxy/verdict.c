@@ -333,6 +333,19 @@ static void reject(struct rules *r, struct accepted *acc, struct old_line *line,
 
 /* ---- rules ---- */
 
+/* Does the rule ask for the client's address, after another one has changed it? */
+static bool is_moved(const struct rules *r, const struct old_line *line, const struct condition *c)
+{
+	if (r->moved == NULL || rules_kind(r->moved) > rules_kind(line))
+		return false;
+	for (size_t i = 0; i < c->count; i++)
+		for (size_t n = 0; n < c->counts[i]; n++)
+			if (c->all[i][n]->kind == TERM_SRC || c->all[i][n]->kind == TERM_RATE ||
+			    c->all[i][n]->kind == TERM_OPEN)
+				return true;
+	return false;
+}
+
 static void by_condition(struct rules *r, struct accepted *acc, struct old_line *line, bool accepts)
 {
 	struct condition c;
@@ -345,6 +358,11 @@ static void by_condition(struct rules *r, struct accepted *acc, struct old_line 
 	other = condition_other(&c);
 	if (c.error != NULL || other != NULL) {
 		old_set(r->h->arena, line, OLD_LOST, "%s", c.error != NULL ? c.error : other->value);
+		return;
+	}
+	if (is_moved(r, line, &c)) {
+		old_set(r->h->arena, line, OLD_LOST, "line %u gives the client another address before it",
+			r->moved->line);
 		return;
 	}
 	for (size_t i = 0; i < c.count; i++) {
