@@ -4,32 +4,122 @@
  *
  * Main thread.
  */
+#include <ctype.h>
 #include <regex.h>
 #include <string.h>
 #include <strings.h>
 
 #include "map.h"
 #include "weir/base/check.h"
+#include "weir/base/text.h"
 
 #define PATTERN_MAX 64 /* bytes */
 
-enum nginx_fit nginx_fits(const char *key, const char *text)
+/* The end of "(?:", "(?<name>" or "(?P<name>", which all are '(' here; NULL: it is another mark. */
+static const char *behind_open(const char *mark)
 {
-	const bool any_case = key[1] == '*';
-	const char *pattern = key + 1 + any_case;
+	if (mark[2] == ':')
+		return mark + 3;
+	mark += mark[2] == 'P' ? 3 : 2;
+	mark = *mark == '<' && mark[1] != '=' && mark[1] != '!' ? strchr(mark, '>') : NULL;
+	return mark != NULL ? mark + 1 : NULL;
+}
+
+/* The bytes of \d or \w, for between brackets; NULL: it is another one. */
+static const char *class_bytes(char letter)
+{
+	if (letter == 'd')
+		return "0-9";
+	return letter == 'w' ? "a-zA-Z0-9_" : NULL;
+}
+
+/* What is behind the backslash at `at`; NULL: POSIX has no words for it. */
+static const char *write_escape(struct text *out, const char *at)
+{
+	const char *bytes = class_bytes(at[1]);
+
+	if (bytes != NULL)
+		text_printf(out, "[%s]", bytes);
+	else if (at[1] != '\0' && strchr(".[]()*+?{}|^$\\", at[1]) != NULL)
+		text_printf(out, "\\%c", at[1]);
+	else if (at[1] != '\0' && strchr("-/:_,@", at[1]) != NULL)
+		text_printf(out, "%c", at[1]);
+	else
+		return NULL;
+	return at + 2;
+}
+
+/* A class in brackets, where a backslash of POSIX is one itself. NULL as above. */
+static const char *write_class(struct text *out, const char *at)
+{
+	text_printf(out, at[1] == '^' ? "[^" : "[");
+	at += 1 + (at[1] == '^');
+	if (*at == ']')
+		return NULL;
+	for (; *at != ']'; at++) {
+		const char *bytes = *at == '\\' ? class_bytes(at[1]) : NULL;
+
+		if (*at == '\0' || *at == '[')
+			return NULL;
+		if (*at != '\\')
+			text_printf(out, "%c", *at);
+		else if (bytes != NULL)
+			text_printf(out, "%s", bytes);
+		else if (at[1] == '.' || at[1] == '_' || (at[1] == '-' && at[2] == ']'))
+			text_printf(out, "%c", at[1]);
+		else
+			return NULL;
+		at += *at == '\\';
+	}
+	text_printf(out, "]");
+	return at + 1;
+}
+
+/* Writes a pattern of PCRE as one of POSIX. False: the two may differ. */
+static bool write_posix(struct text *out, const char *at)
+{
+	while (at != NULL && *at != '\0') {
+		if (*at == '[') {
+			at = write_class(out, at);
+		} else if (*at == '\\') {
+			at = write_escape(out, at);
+		} else if (*at == '{') {
+			at = NULL;
+		} else if (strncmp(at, "(?", 2) == 0) {
+			text_printf(out, "(");
+			at = behind_open(at);
+		} else {
+			text_printf(out, "%c", *at++);
+		}
+	}
+	return at != NULL;
+}
+
+static enum nginx_fit fits(const char *pattern, bool any_case, const char *text)
+{
 	bool found;
 	regex_t r;
 
-	if (strlen(key) > PATTERN_MAX || strchr(pattern, '{') != NULL)
-		return FIT_UNKNOWN;
-	for (const char *c = strchr(pattern, '\\'); c != NULL; c = strchr(c + 1, '\\'))
-		if (c[1] != '.')
-			return FIT_UNKNOWN;
 	if (regcomp(&r, pattern, REG_EXTENDED | REG_NOSUB | (any_case ? REG_ICASE : 0)) != 0)
 		return FIT_UNKNOWN;
 	found = regexec(&r, text, 0, NULL, 0) == 0;
 	regfree(&r);
 	return found ? FITS : FITS_NOT;
+}
+
+enum nginx_fit nginx_fits(const char *key, const char *text)
+{
+	const bool any_case = key[1] == '*';
+	enum nginx_fit fit = FIT_UNKNOWN;
+	struct text pattern;
+
+	if (strlen(key) > PATTERN_MAX)
+		return FIT_UNKNOWN;
+	text_init(&pattern);
+	if (write_posix(&pattern, key + 1 + any_case) && !pattern.failed && pattern.len > 0)
+		fit = fits(pattern.bytes, any_case, text);
+	text_free(&pattern);
+	return fit;
 }
 
 /* ---- all lines of a map ---- */
@@ -80,6 +170,18 @@ void nginx_map_survey(struct nginx_map *m)
 
 /* ---- one text ---- */
 
+static const char *value_at(struct nginx *n, struct old_line *block, struct old_line *found,
+			    struct old_line **at)
+{
+	if (found == NULL)
+		found = nginx_find(&block->inside, NULL, "default");
+	if (found == NULL)
+		return "";
+	old_set(n->arena, found, OLD_CARRIED, NULL);
+	*at = found;
+	return old_word(found, 1);
+}
+
 const char *nginx_map_look_up(struct nginx *n, struct old_line *block, const char *text,
 			      struct old_line **at)
 {
@@ -107,11 +209,5 @@ const char *nginx_map_look_up(struct nginx *n, struct old_line *block, const cha
 		old_set(n->arena, block, OLD_LOST, "weir does not know which pattern fits '%s'", text);
 		return NULL;
 	}
-	if (found == NULL)
-		found = fitting != NULL ? fitting : nginx_find(&block->inside, NULL, "default");
-	if (found == NULL)
-		return "";
-	old_set(n->arena, found, OLD_CARRIED, NULL);
-	*at = found;
-	return old_word(found, 1);
+	return value_at(n, block, found != NULL ? found : fitting, at);
 }

@@ -208,7 +208,7 @@ def test_an_address_to_connect_from_to_names_that_clients_choose(nginx, bind, wo
      r"map $ssl_preread_alpn_protocols $u { ~\bh3\b $n; default c; }", "$u",
      "map $ssl_preread_alpn_protocols $n", "once"),
     ('map "$u" $u { x y; default z; }', "$u", "proxy_pass", "too many others"),
-    ("geo $g { default x; 10.0.0.0/8 y; }\n" r'map "$g" $u { ~\w a; default b; }', "$u", "map $g",
+    ("geo $g { default x; 10.0.0.0/8 y; }\n" r'map "$g" $u { ~\b a; default b; }', "$u", "map $g",
      "which pattern"),
 ])
 def test_a_variable_that_weir_does_not_know_is_lost(nginx, maps, passes, line, why):

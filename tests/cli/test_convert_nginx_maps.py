@@ -35,7 +35,7 @@ def test_a_key_without_word_boundaries_is_compared_with_the_whole_list(nginx, ke
 
 @pytest.mark.parametrize("key, state", [
     (r"~^TLSv1\.[23]$", "different"), ("~*^tls", "carried"), ("~.+", "carried"),
-    (r"~TLSv1\.\d", "lost"), ("~^(", "lost"), ("~^.{7}$", "lost"),
+    (r"~TLSv1\.\d", "different"), ("~^(", "lost"), ("~^.{7}$", "lost"),
 ])
 def test_versions_of_tls(nginx, key, state):
     got = nginx(preread(PROTOCOL + f'"{key}" a; "" c; default b; }}'))
@@ -186,9 +186,9 @@ def test_a_name_that_is_not_read_is_no_address(nginx):
 
 
 def test_entries_of_a_map_that_is_lost_are_lost_with_it(nginx):
-    got = nginx(preread("geo $g { default x; 10.0.0.0/8 y; }\n" + r'map "$g" $u { ~\w a; default c; }'))
+    got = nginx(preread("geo $g { default x; 10.0.0.0/8 y; }\n" + r'map "$g" $u { ~\b a; default c; }'))
     assert got.state("map")[0] == "lost"
-    assert got.state("default c") == ("lost", "its map is lost") == got.state(r"~\w a")
+    assert got.state("default c") == ("lost", "its map is lost") == got.state(r"~\b a")
 
 
 @pytest.mark.parametrize("entries, lines", [
@@ -196,6 +196,9 @@ def test_entries_of_a_map_that_is_lost_are_lost_with_it(nginx):
     ("~B c; ~*^B$ a; ~b b; default b;", [("b", "sni=x.com"), ("a", "sni=y.com"), ("default-backend", "b")]),
     ("~a|b c; a b; default a;", [("b", "sni=x.com"), ("c", "sni=y.com"), ("default-backend", "a")]),
     ("*a c; .b c; default a;", [("a", "sni=x.com"), ("a", "sni=y.com"), ("default-backend", "a")]),
+    (r"~^(?:a|c)$ b; ~^(?<n>\w)$ c; default a;",
+     [("b", "sni=x.com"), ("c", "sni=y.com"), ("default-backend", "a")]),
+    (r"~^[^\d\.]\d?$ c; default a;", [("c", "sni=x.com"), ("c", "sni=y.com"), ("default-backend", "a")]),
 ])
 def test_a_text_is_looked_up_among_patterns(nginx, entries, lines):
     got = nginx(preread('map $ssl_preread_server_name $n { x.com a; y.com b; default ""; }\n'
@@ -203,8 +206,9 @@ def test_a_text_is_looked_up_among_patterns(nginx, entries, lines):
     assert routes(got) == lines and got.code == 0, got.report
 
 
-@pytest.mark.parametrize("entries", [r"~\w c; default b;", "~(?!a) c; default b;",
-                                     "hostnames; .a c; default b;"])
+@pytest.mark.parametrize("entries", [
+    r"~\b c; default b;", "~(?!a) c; default b;", "~(?i)A c; default b;", r"~[\]a] c; default b;",
+    "~[[:alpha:]] c; default b;", '"~a{1}" c; default b;', "hostnames; .a c; default b;"])
 def test_a_pattern_that_may_mean_another_thing_is_lost(nginx, entries):
     got = nginx(preread("map $ssl_preread_server_name $n { x.com a; }\nmap $n $u { " + entries + " }"))
     assert got.code == 10 and "which pattern fits 'a'" in str(got.report)
