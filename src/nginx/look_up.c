@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #include "map.h"
+#include "network.h"
 #include "weir/base/check.h"
 #include "weir/base/text.h"
 
@@ -170,6 +171,38 @@ void nginx_map_survey(struct nginx_map *m)
 
 /* ---- one text ---- */
 
+/* The line of a geo for an address; a text that is none is 255.255.255.255 for nginx. NULL: none has it. */
+static struct old_line *find_network(struct nginx *n, const struct old_line *block, const char *text)
+{
+	const bool ranges = nginx_find(&block->inside, NULL, "ranges") != NULL;
+	struct old_line *found = NULL;
+	struct nginx_net client;
+	int bits = -1;
+
+	if (strchr(text, '/') != NULL || !nginx_net_read(n->arena, text, &client))
+		(void)nginx_net_read(n->arena, "255.255.255.255", &client); /* it is an address */
+	for (size_t i = 0; i < block->inside.count; i++) {
+		struct old_line *line = block->inside.list[i];
+		const char *list = ranges ? nginx_range(n->arena, line->words[0]) : line->words[0];
+		struct work_list networks = {.count = 0};
+		struct nginx_net net;
+
+		if (!ranges && strcmp(line->words[0], "default") == 0 && bits == 0)
+			found = NULL;
+		work_list_split(n->arena, &networks, list != NULL ? list : "");
+		for (size_t k = 0; k < networks.count; k++) {
+			const char *one = nginx_network(n->arena, networks.items[k]);
+
+			if (!nginx_net_read(n->arena, one, &net) || !nginx_net_covers(&net, &client) ||
+			    (!ranges && (int)net.bits < bits))
+				continue;
+			found = line;
+			bits = (int)net.bits;
+		}
+	}
+	return found;
+}
+
 static const char *value_at(struct nginx *n, struct old_line *block, struct old_line *found,
 			    struct old_line **at)
 {
@@ -182,6 +215,15 @@ static const char *value_at(struct nginx *n, struct old_line *block, struct old_
 	return old_word(found, 1);
 }
 
+static const char *look_up_address(struct nginx *n, struct old_line *block, const char *text,
+				   struct old_line **at)
+{
+	if (nginx_find(&block->inside, NULL, "delete") == NULL)
+		return value_at(n, block, find_network(n, block, text), at);
+	old_set(n->arena, block, OLD_LOST, "leave out what its 'delete' lines delete, and these lines");
+	return NULL;
+}
+
 const char *nginx_map_look_up(struct nginx *n, struct old_line *block, const char *text,
 			      struct old_line **at)
 {
@@ -189,6 +231,8 @@ const char *nginx_map_look_up(struct nginx *n, struct old_line *block, const cha
 	struct old_line *found = NULL, *fitting = NULL;
 	bool doubtful = false;
 
+	if (strcmp(block->words[0], "geo") == 0)
+		return look_up_address(n, block, text, at);
 	for (size_t i = 0; i < block->inside.count && found == NULL; i++) {
 		struct old_line *line = block->inside.list[i];
 		const char *key = line->words[0];

@@ -214,6 +214,25 @@ def test_a_pattern_that_may_mean_another_thing_is_lost(nginx, entries):
     assert got.code == 10 and "which pattern fits 'a'" in str(got.report)
 
 
+@pytest.mark.parametrize("address, entries, target", [
+    ("10.1.1.1", "10.0.0.0/8 a; 10.1.0.0/16 b; default c;", "b"),
+    ("10.1.1.1", "10.0.0.0/8 a; default c;", "a"),
+    ("10.1.1.1", "ranges; 10.1.0.0-10.1.255.255 a; 10.1.1.1-10.1.1.1 b; default c;", "b"),
+    ("10.1.1.1", "0.0.0.0/0 a; default b;", "b"),
+    ("2001:db8::1", "10.0.0.0/8 a; 2001:db8::/32 b; default c;", "b"),
+    ("nothing", "10.0.0.0/8 a; default b;", "b"), ("nothing", "10.0.0.0/8 a; 255.0.0.0/8 b; default c;", "b"),
+])
+def test_an_address_that_is_known_is_looked_up_among_networks(nginx, address, entries, target):
+    got = nginx(preread(f"geo $x $u {{ {entries} }}", rules=f"set $x {address};"))
+    assert routes(got) == [("default-backend", target)] and got.code == 0, got.report
+
+
+def test_an_address_that_is_known_behind_a_delete_is_lost(nginx):
+    maps = "geo $x $u { 10.0.0.0/8 a; delete 10.0.0.0/8; default b; }"
+    got = nginx(preread(maps, rules="set $x 10.1.1.1;"))
+    assert got.code in (1, 10) and "delete" in got.state("geo")[1]
+
+
 @pytest.mark.parametrize("rules", ['set $x "$x$x$x$x$x$x$x$x";', 'set $x "${x}"; ', 'set $x "a$x";'])
 def test_a_variable_that_names_itself_is_lost(nginx, rules):
     got = nginx(stream(rules + "server { listen 80; proxy_pass $x:5; }"))
