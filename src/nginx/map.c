@@ -163,7 +163,8 @@ static const char *no_name(const struct nginx_map *m, const char *name)
 	if (strpbrk(name, "\\^$()|") != NULL)
 		return "no client asks for this as a name: a regular expression begins with '~'";
 	if (!m->hostnames && (name[0] == '*' || name[0] == '.' || name[strlen(name) - 1] == '*'))
-		return "without 'hostnames', nginx takes this for the name itself, and no client asks for it";
+		return "without 'hostnames' before it, nginx takes this for the name itself, and no client "
+		       "asks for it";
 	return is_name(name) ? NULL : "no client asks for this as a name";
 }
 
@@ -361,6 +362,7 @@ static void take_line(struct nginx_map *m, struct old_line *line, const char *be
 	const size_t len = strlen(key), begin = strlen(before), end = strlen(after);
 
 	if (nginx_map_is_parameter(line)) {
+		m->hostnames = m->hostnames || strcmp(key, "hostnames") == 0;
 		old_set(m->n->arena, line, OLD_CARRIED, NULL);
 	} else if (line->count != 2) {
 		old_set(m->n->arena, line, OLD_LOST, "an entry has a value");
@@ -435,7 +437,6 @@ void nginx_map_read(struct nginx *n, struct old_line *block, enum nginx_subject 
 		    const char *after, struct nginx_map *m)
 {
 	*m = (struct nginx_map){.n = n, .block = block, .subject = subject};
-	m->hostnames = nginx_find(&block->inside, NULL, "hostnames") != NULL;
 	m->is_geo = strcmp(block->words[0], "geo") == 0;
 	m->ranges = m->is_geo && nginx_find(&block->inside, NULL, "ranges") != NULL;
 	nginx_map_survey(m);

@@ -29,7 +29,7 @@ struct nginx_map {
 	struct nginx *n;
 	struct old_line *block;
 	enum nginx_subject subject;
-	bool hostnames;
+	bool hostnames; /* names that are read from here on may have wildcards */
 	struct nginx_entry *entries;
 	size_t count;
 	const char *otherwise; /* of "default"; NULL = it has none */

@@ -100,6 +100,12 @@ def test_a_key_that_no_client_asks_for_leaves_the_others_theirs(nginx, key, stat
     assert got.state(key)[0] == state and (got.code == 0) == (state == "no-effect")
 
 
+def test_wildcards_before_hostnames_are_names_themselves(nginx):
+    got = nginx(preread(SNI + "*.x.com b; a.com a; hostnames; *.y.com a; default c; }"))
+    assert routes(got) == [("a", "sni=a.com,*.y.com"), ("default-backend", "c")]
+    assert got.state("*.x.com")[0] == "no-effect" and got.code == 0
+
+
 @pytest.mark.parametrize("source, key, line, state", [
     ("map $server_port", "https", "dst-port=443,444", "no-effect"),
     ("map $server_port", "~^8", "dst-port=443,444", "lost"),
