@@ -14,6 +14,8 @@
 #include "weir/base/check.h"
 #include "weir/base/digit.h"
 
+#define CUT_MAX 1000 /* entries that a range is compared with */
+
 /* Where an entry is; the entries themselves move. */
 struct spot {
 	size_t at;
@@ -70,12 +72,45 @@ static void add(struct nginx_map *m, struct old_line *line, const char *key, con
 	m->entries[m->count - 1].len = slash != NULL && !pattern ? (size_t)strtoul(slash + 1, NULL, 10) : 128;
 }
 
+/* Have two lists of networks an address in common? */
+static bool meet(struct arena *a, const char *one, const char *other)
+{
+	struct work_list ours = {.count = 0}, theirs = {.count = 0};
+	struct nginx_net big, small;
+
+	work_list_split(a, &ours, one);
+	work_list_split(a, &theirs, other);
+	for (size_t i = 0; i < ours.count; i++)
+		for (size_t k = 0; k < theirs.count; k++)
+			if (nginx_net_read(a, ours.items[i], &big) &&
+			    nginx_net_read(a, theirs.items[k], &small) &&
+			    (nginx_net_covers(&big, &small) || nginx_net_covers(&small, &big)))
+				return true;
+	return false;
+}
+
+/* Has another range addresses of this one? nginx cuts the earlier of the two to pieces, and 'delete' takes
+ * those that are the same as its own. */
+static bool is_cut(const struct nginx_map *m, const char *list)
+{
+	if (!m->ranges || m->count > CUT_MAX)
+		return m->ranges;
+	for (size_t i = 0; i < m->count; i++)
+		if (m->entries[i].key[0] != '\0' && strcmp(m->entries[i].key, list) != 0 &&
+		    meet(m->n->arena, m->entries[i].key, list))
+			return true;
+	return false;
+}
+
 static void take_delete(struct nginx_map *m, struct old_line *line)
 {
 	const char *list = networks_of(m, old_word(line, 1));
 
 	if (list == NULL)
 		old_set(m->n->arena, line, OLD_LOST, "not a network");
+	else if (is_cut(m, list))
+		old_set(m->n->arena, line, OLD_LOST,
+			"other ranges have addresses of this one: leave them out there");
 	else if (drop(m, list, "a 'delete' behind it takes it away"))
 		old_set(m->n->arena, line, OLD_CARRIED, NULL);
 	else if (strchr(old_word(line, 1), '-') != NULL)
