@@ -133,6 +133,8 @@ struct nginx_passing {
 void nginx_drop_methods(struct nginx *n, const struct old_line *block);
 /* Adds the `balance` for a line of an upstream that is no server. `proxy`: clients send a PROXY header. */
 void nginx_method(struct nginx *n, struct ini_section *s, struct old_line *line, bool proxy);
+/* Says how nginx chooses between servers with the same load, where weir does otherwise. */
+void nginx_judge_ties(struct nginx *n, const struct old_line *block);
 /* Does the key of a hash differ between the connections of a client? */
 bool nginx_is_of_connection(const char *key);
 /* Adds the servers of a split to a section; `text` has its variable. False after saying why. */

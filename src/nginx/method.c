@@ -66,6 +66,42 @@ void nginx_drop_methods(struct nginx *n, const struct old_line *block)
 	}
 }
 
+/* Have servers of an upstream different weights? */
+static bool has_weights(const struct old_line *block)
+{
+	const char *first = NULL;
+
+	for (size_t i = 0; i < block->inside.count; i++) {
+		const struct old_line *line = block->inside.list[i];
+		const char *weight = nginx_parameter(line, "weight=", "1");
+
+		if (strcmp(line->words[0], "server") != 0 || old_has_word(line, 2, "down"))
+			continue;
+		if (first != NULL && strcmp(first, weight) != 0)
+			return true;
+		first = weight;
+	}
+	return false;
+}
+
+void nginx_judge_ties(struct nginx *n, const struct old_line *block)
+{
+	for (size_t i = 0; i < block->inside.count; i++) {
+		struct old_line *line = block->inside.list[i];
+		const char *why = NULL;
+
+		if (strcmp(line->words[0], "least_conn") == 0)
+			why = "nginx shares clients among servers with the same load by weight: weir's idle "
+			      "servers take turns, and weights count among busy ones";
+		else if (strcmp(line->words[0], "random") == 0 && strcmp(old_word(line, 1), "two") == 0)
+			why = "nginx draws two servers by weight, and takes the second one if their load is "
+			      "the same, which is seldom the one with more weight: weir's shares are by "
+			      "weight";
+		if (why != NULL && line->fate == OLD_CARRIED && has_weights(block))
+			old_set(n->arena, line, OLD_DIFFERENT, "%s", why);
+	}
+}
+
 void nginx_method(struct nginx *n, struct ini_section *s, struct old_line *line, bool proxy)
 {
 	static const char *const methods[][2] = {

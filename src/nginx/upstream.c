@@ -334,6 +334,7 @@ static bool add_upstream(struct pool *p, struct old_line *block)
 		else if (strcmp(line->words[0], "resolver") != 0)
 			nginx_method(p->n, p->s, line, p->sides->proxy);
 	}
+	nginx_judge_ties(p->n, block);
 	add_observing(p);
 	add_habits(p, block);
 	return p->count > 0;

@@ -710,6 +710,18 @@ def test_the_last_method_counts(nginx):
     assert got.state("least_conn")[0] == "no-effect" and got.state("hash")[0] == "carried"
 
 
+@pytest.mark.parametrize("method, words, state", [
+    ("least_conn", "weight=2", "different"), ("least_conn", "weight=1", "carried"),
+    ("least_conn", "weight=2 down", "carried"), ("random two", "weight=9", "different"),
+    ("random two least_conn", "weight=9", "different"), ("random two", "", "carried"),
+    ("random", "weight=9", "carried"), ("hash $remote_addr", "weight=9", "carried"),
+])
+def test_servers_with_the_same_load_have_other_shares_by_weight(nginx, method, words, state):
+    got = nginx(stream(f"upstream u {{ {method}; server 10.0.0.1:1; server 10.0.0.2:1 {words}; }}\n"
+                       "server { listen 80; proxy_pass u; }"))
+    assert got.state(method)[0] == state and got.code == 0
+
+
 def test_a_full_server_leads_to_no_backup(nginx):
     got = nginx(stream("upstream u { zone z 64k; server 10.0.0.1:1 max_conns=5; server 10.0.0.2:1; server "
                        "10.0.0.3:1 backup; }\nserver { listen 80; proxy_pass u; }"))
