@@ -34,7 +34,7 @@ const char *serving_time(const struct serving *v, const char *name, const char *
 
 /* ---- listen ---- */
 
-static const char *bind_address(struct arena *a, const struct old_line *line)
+static const char *bind_address(struct arena *a, struct old_line *line)
 {
 	const char *text = old_word(line, 1);
 
@@ -45,8 +45,12 @@ static const char *bind_address(struct arena *a, const struct old_line *line)
 		return old_has_word(line, 2, "ipv6only=off") ? text : arena_printf(a, "%s v6only", text);
 	if (strchr(text, ':') == NULL && is_digit(text[0]) && strchr(text, '.') == NULL)
 		return arena_printf(a, "0.0.0.0:%s", text);
-	if (strncmp(text, "localhost:", 10) == 0)
+	if (strncmp(text, "localhost:", 10) == 0) {
+		old_set(a, line, OLD_DIFFERENT,
+			"127.0.0.1: nginx listens at each address that the system has for localhost, which "
+			"often is ::1, too");
 		return arena_printf(a, "127.0.0.1%s", text + 9);
+	}
 	return strncmp(text, "*:", 2) == 0 ? arena_printf(a, "0.0.0.0%s", text + 1) : text;
 }
 

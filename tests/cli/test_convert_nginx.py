@@ -569,6 +569,7 @@ def test_a_name_that_goes_on_is_lost(nginx):
 def test_this_machine_by_name(nginx):
     got = nginx(stream((ONE % "").replace("listen 10.0.0.9", "listen localhost")))
     assert got.value("listen port-80", "bind") == "127.0.0.1:80" and got.code == 0
+    assert got.state("listen")[0] == "different" and "::1" in got.state("listen")[1]
 
 
 def test_a_missing_file_of_a_block_that_is_not_ours_is_not_ours(nginx):
