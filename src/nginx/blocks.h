@@ -107,6 +107,8 @@ bool nginx_servers(struct nginx *n, struct ini_section *s, struct old_line *line
 		   const struct nginx_sides *sides);
 /* Adds the target of an error_log or access_log of the main context or of stream. */
 void nginx_log(struct nginx *n, struct old_line *line);
+/* Says what the error_log of stream does to those of main. */
+void nginx_judge_logs(struct nginx *n, const struct old_lines *main, const struct old_lines *stream);
 /* Those of a server block are for all sections in weir: it is added if no other log has sessions. */
 void nginx_block_log(struct nginx *n, struct old_line *line);
 /* Adds the name servers of a `resolver` line. */

@@ -77,6 +77,37 @@ static void judge_condition(struct nginx *n, struct old_line *line)
 				line->words[i]);
 }
 
+/* A relative path is below the prefix that nginx was built with, or -p: that is not always the folder of the
+ * file, whose 'conf' is below it. */
+static const char *log_path(struct nginx *n, struct old_line *line, const char *path)
+{
+	const char *folder = n->work->reading->prefix, *slash;
+
+	if (path[0] == '/')
+		return path;
+	if (n->work->reading->guessed_prefix) {
+		slash = strrchr(folder, '/');
+		if (slash != NULL && strcmp(slash, "/conf") == 0)
+			folder = arena_strndup(n->arena, folder, (size_t)(slash - folder));
+		old_set(n->arena, line, OLD_DIFFERENT,
+			"nginx puts its own prefix (nginx -V) before '%s': weir takes %s/%s; convert with "
+			"--prefix, or write the path",
+			path, folder, path);
+	}
+	return arena_printf(n->arena, "%s/%s", folder, path);
+}
+
+void nginx_judge_logs(struct nginx *n, const struct old_lines *main, const struct old_lines *stream)
+{
+	const bool replaced = nginx_find(stream, NULL, "error_log") != NULL;
+
+	for (size_t i = 0; i < main->count && replaced; i++)
+		if (strcmp(main->list[i]->words[0], "error_log") == 0 && main->list[i]->fate == OLD_CARRIED)
+			old_set(n->arena, main->list[i], OLD_DIFFERENT,
+				"nginx logs what happens in stream to the error_log there alone: weir logs "
+				"all to both");
+}
+
 void nginx_log(struct nginx *n, struct old_line *line)
 {
 	const bool access = line->words[0][0] == 'a';
@@ -90,13 +121,17 @@ void nginx_log(struct nginx *n, struct old_line *line)
 			"weir always logs sessions: log-sample = errors for fewer");
 		return;
 	}
+	if (strncmp(path, "memory:", 7) == 0) {
+		old_set(n->arena, line, OLD_LOST, "weir has no log in memory: leave this line out");
+		return;
+	}
 	if (strcmp(path, "stderr") == 0 || strcmp(path, "/dev/stderr") == 0 ||
 	    strcmp(path, "/dev/stdout") == 0)
 		text = "auto";
 	else if (strncmp(path, "syslog:", 7) == 0)
 		text = syslog_target(n, path);
 	else
-		text = arena_printf(n->arena, "file:%s%s", path[0] == '/' ? "" : "/var/log/nginx/", path);
+		text = arena_printf(n->arena, "file:%s", log_path(n, line, path));
 	if (text == NULL || strchr(path, '$') != NULL) {
 		work_by_table(n->work, line, 0);
 		return;

@@ -345,7 +345,7 @@ static bool is_whole(const struct old_lines *lines)
 void nginx_convert(struct work *w)
 {
 	struct nginx n = {.work = w, .arena = w->arena, .ini = &w->ini};
-	const struct old_lines *lines = &w->reading->lines;
+	const struct old_lines *lines = &w->reading->lines, *judged = NULL;
 
 	ini_only(&w->ini, IN_GLOBAL);
 	if (is_inside_of_stream(lines)) {
@@ -362,11 +362,14 @@ void nginx_convert(struct work *w)
 			old_set(n.arena, line, OLD_CARRIED, NULL);
 			n.whole = is_whole(&line->inside);
 			convert_stream(&n, &line->inside);
+			judged = &line->inside;
 		} else if (strcmp(line->words[0], "events") == 0) {
 			nginx_mark(&n, line, OLD_NO_EFFECT, "weir sizes itself from the machine's limits");
 		} else {
 			nginx_mark(&n, line, OLD_NOT_OURS, "weir forwards TCP: stream { } is converted");
 		}
 	}
+	if (judged != NULL)
+		nginx_judge_logs(&n, lines, judged);
 	add_notes(&n, true);
 }

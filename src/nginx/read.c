@@ -387,6 +387,7 @@ bool nginx_read(struct old_reading *r, const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
+	r->guessed_prefix = r->guessed_prefix || r->prefix == NULL;
 	if (r->prefix == NULL)
 		r->prefix = slash == NULL ? "." : arena_strndup(r->arena, path, (size_t)(slash - path));
 	return read_file(r, NULL, path, &r->lines, 0);

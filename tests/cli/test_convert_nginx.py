@@ -6,7 +6,7 @@ Runs the binary named by WEIR_BIN (build/src/weir). test_convert.py has the defa
 
 import pytest
 
-from test_convert import ONE, stream
+from test_convert import ONE, run, stream
 
 
 def routes(got):
@@ -366,6 +366,32 @@ def test_a_log_whose_path_begins_with_that_of_another_is_one_of_its_own(nginx):
                 stream("error_log /var/log/a;\naccess_log /var/log/a f;\n" + ONE % ""))
     assert got.sections["global"]["log"] == ["file:/var/log/a.log level=warning", "file:/var/log/a"]
     assert got.state("access_log")[0] == "different"
+
+
+def test_a_log_of_stream_is_in_place_of_that_of_main(nginx):
+    got = nginx("error_log /var/log/a warn;\n" + stream("error_log /var/log/b info;\n" + ONE % ""))
+    assert got.sections["global"]["log"] == ["file:/var/log/a level=warning", "file:/var/log/b level=info"]
+    assert got.state("error_log /var/log/a")[0] == "different" and got.code == 0
+    assert got.state("error_log /var/log/b")[0] == "carried"
+
+
+@pytest.mark.parametrize("folder, args, begin, state", [
+    ("x", (), "{}/x", "different"), ("conf", (), "{}", "different"),
+    ("conf", ("--prefix", "/opt/n"), "/opt/n", "carried"),
+])
+def test_a_relative_log_is_below_the_prefix(tmp_path, folder, args, begin, state):
+    (tmp_path / folder).mkdir()
+    path = tmp_path / folder / "nginx.conf"
+    path.write_text("error_log logs/e.log;\n" + stream(ONE % ""))
+    got = run(path, *args, cwd=tmp_path)
+    assert f"= file:{begin.format(tmp_path)}/logs/e.log level=warning\n" in got.stdout
+    assert f"conf:1: {state}: error_log" in got.stderr
+    assert ("nginx -V" in got.stderr) == (state == "different")
+
+
+def test_a_log_in_memory_is_lost(nginx):
+    got = nginx("error_log memory:32m debug;\n" + stream(ONE % ""))
+    assert got.state("error_log")[0] == "lost" and "log =" not in got.ini
 
 
 @pytest.mark.parametrize("level, ours", [("", "warning"), ("error", "warning"), ("crit", "error"),

@@ -68,6 +68,7 @@ struct old_reading {
 	struct old_lines every; /* all of them, in the order of reading */
 	struct old_error error;
 	const char *prefix; /* nginx: relative names are below it; NULL = the folder of the first file */
+	bool guessed_prefix; /* nobody has said `prefix`: it is that folder */
 	unsigned files;
 	char *const *environment; /* "NAME=VALUE", then NULL */
 };
