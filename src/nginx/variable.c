@@ -6,6 +6,7 @@
  */
 #include "variable.h"
 
+#include <arpa/inet.h>
 #include <ctype.h>
 #include <string.h>
 
@@ -123,6 +124,43 @@ static const char *value_of_map(struct nginx *n, const char *name)
 	return old_word(only, 1);
 }
 
+/* The one address that the block listens at, as nginx writes it. NULL: there are several, or one for any. */
+static const char *own_address(struct arena *a, const struct old_line *block)
+{
+	unsigned char address[sizeof(struct in6_addr)];
+	char out[INET6_ADDRSTRLEN];
+	const char *only = NULL;
+
+	for (size_t i = 0; i < block->inside.count; i++) {
+		const struct old_line *line = block->inside.list[i];
+		const char *text = old_word(line, 1), *colon = strrchr(text, ':');
+		const bool six = text[0] == '[';
+		const size_t len = colon != NULL ? (size_t)(colon - text) : 0;
+
+		if (strcmp(line->words[0], "listen") != 0 || old_has_word(line, 2, "udp") ||
+		    old_has_word(line, 2, "ssl"))
+			continue;
+		if (len < 3 ||
+		    inet_pton(six ? AF_INET6 : AF_INET,
+			      six ? arena_strndup(a, text + 1, len - 2) : arena_strndup(a, text, len),
+			      address) != 1 ||
+		    inet_ntop(six ? AF_INET6 : AF_INET, address, out, sizeof(out)) == NULL ||
+		    strcmp(out, "0.0.0.0") == 0 || strcmp(out, "::") == 0 ||
+		    (only != NULL && strcmp(only, out) != 0))
+			return NULL;
+		only = arena_strndup(a, out, strlen(out));
+	}
+	return only;
+}
+
+/* The value that nginx has for all clients of the block; NULL: it depends on them. */
+static const char *value_of_block(struct arena *a, const struct old_line *block, const char *name)
+{
+	if (strcmp(name, "protocol") == 0)
+		return "TCP";
+	return strcmp(name, "server_addr") == 0 ? own_address(a, block) : NULL;
+}
+
 const char *nginx_fold(struct nginx *n, const struct old_line *block, const char *text)
 {
 	const char *whole = text;
@@ -135,6 +173,8 @@ const char *nginx_fold(struct nginx *n, const struct old_line *block, const char
 			value = value_of_set(n, block, v.name);
 			if (value == NULL)
 				value = value_of_map(n, v.name);
+			if (value == NULL)
+				value = value_of_block(n->arena, block, v.name);
 			from = v.after;
 		}
 		if (value == NULL)

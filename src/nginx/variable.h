@@ -18,8 +18,8 @@ struct nginx_variable {
 
 /* The first variable at or behind `from`, which is in `text`. */
 bool nginx_find_variable(struct arena *a, const char *text, const char *from, struct nginx_variable *v);
-/* The text with each variable replaced that has one value only: of set, and of a map without a choice.
- * A text that would become very long stays. */
+/* The text with each variable replaced that has one value only: of set, of a map without a choice, and what
+ * all clients of the block have in common. A text that would become very long stays. */
 const char *nginx_fold(struct nginx *n, const struct old_line *block, const char *text);
 /* Is there a `set $name` for the block? */
 bool nginx_is_set(const struct nginx *n, const struct old_line *block, const char *name);

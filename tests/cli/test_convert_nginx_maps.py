@@ -233,6 +233,26 @@ def test_an_address_that_is_known_is_looked_up_among_networks(nginx, address, en
     assert routes(got) == [("default-backend", target)] and got.code == 0, got.report
 
 
+@pytest.mark.parametrize("listen, maps, target", [
+    ("10.0.0.9:1", "map $server_addr $u { 10.0.0.9 a; default b; }", "a"),
+    ("10.0.0.8:1-5", "map $server_addr $u { 10.0.0.9 a; default b; }", "b"),
+    ("10.0.0.9:1; listen 10.0.0.9:2", "geo $server_addr $u { 10.0.0.8/31 a; default b; }", "a"),
+    ("10.0.0.9:1; listen 53 udp", r'map "$server_addr-$protocol" $u { ~^10\.0\.0\.\d-TCP$ a; }', "a"),
+    ("[2001:DB8:0::1]:1", "map $server_addr $u { 2001:db8::1 a; default b; }", "a"),
+    ("1", "map $protocol $u { TCP a; UDP b; }", "a"),
+])
+def test_what_a_block_has_for_all_clients_is_a_text(nginx, listen, maps, target):
+    got = nginx(preread(maps).replace("443", listen))
+    assert routes(got) == [("default-backend", target)] and got.code == 0, got.report
+
+
+@pytest.mark.parametrize("listen", ["1", "*:1", "[::]:1", "0.0.0.0:1", "localhost:1", "unix:/x",
+                                    "10.0.0.9:1; listen 10.0.0.8:1"])
+def test_an_address_that_depends_on_the_client_is_lost(nginx, listen):
+    got = nginx(preread("map $server_addr $u { 10.0.0.9 a; default b; }").replace("443", listen))
+    assert got.state("proxy_pass")[0] == "lost" and "$server_addr" in got.state("proxy_pass")[1]
+
+
 def test_an_address_that_is_known_behind_a_delete_is_lost(nginx):
     maps = "geo $x $u { 10.0.0.0/8 a; delete 10.0.0.0/8; default b; }"
     got = nginx(preread(maps, rules="set $x 10.1.1.1;"))
