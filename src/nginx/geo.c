@@ -8,6 +8,7 @@
 #include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "map.h"
 #include "network.h"
@@ -120,6 +121,18 @@ static void take_delete(struct nginx_map *m, struct old_line *line)
 		old_set(m->n->arena, line, OLD_NO_EFFECT, "nothing before it is this network");
 }
 
+/* Is the key of a map, which is no pattern, a text that nginx has for no address? Those of Unix sockets have
+ * one. */
+static bool is_unwritten(struct arena *a, const char *key)
+{
+	struct nginx_net net;
+
+	if (key[0] == '~' || key[0] == '\0' || strpbrk(key, "/-") != NULL || strncmp(key, "unix:", 5) == 0)
+		return false;
+	return !nginx_net_read(a, key, &net) ||
+	       strcasecmp(arena_printf(a, "%s/%u", key, net.bits), plain(a, key)) != 0;
+}
+
 void nginx_map_take_network(struct nginx_map *m, struct old_line *line, const char *key)
 {
 	struct arena *a = m->n->arena;
@@ -131,6 +144,11 @@ void nginx_map_take_network(struct nginx_map *m, struct old_line *line, const ch
 		return;
 	}
 	list = networks_of(m, key);
+	if (!m->is_geo && is_unwritten(a, key)) {
+		old_set(a, line, OLD_NO_EFFECT,
+			"nginx compares texts, and writes no client's address like this");
+		return;
+	}
 	if (list == NULL) {
 		old_set(a, line, OLD_LOST, "not a network");
 		return;

@@ -165,6 +165,18 @@ void serving_add_binds(struct serving *v)
 	ini_join_families(v->n->ini, v->s);
 }
 
+bool nginx_takes_both_families(const struct old_line *block)
+{
+	for (size_t i = 0; i < block->inside.count; i++) {
+		const struct old_line *line = block->inside.list[i];
+
+		if (strcmp(line->words[0], "listen") == 0 && old_word(line, 1)[0] == '[' &&
+		    old_has_word(line, 2, "ipv6only=off"))
+			return true;
+	}
+	return false;
+}
+
 /* ---- who may come ---- */
 
 /* One that weir refuses would take those on its line along. */

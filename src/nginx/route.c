@@ -204,6 +204,11 @@ static bool branch_by_subject(struct routing *r, const struct branch *b, struct 
 		old_set(a, block, OLD_DIFFERENT,
 			"nginx compares its keys with the bytes of an address, so that all clients get the "
 			"default: weir goes by the address");
+	if (strcmp(v.name, "remote_addr") == 0 && strcmp(block->words[0], "map") == 0 &&
+	    nginx_takes_both_families(r->pass->block))
+		old_set(a, block, OLD_DIFFERENT,
+			"at '[::]' with ipv6only=off, nginx writes the address of a client of IPv4 as "
+			"::ffff:ADDRESS, which no key without that fits: weir goes by the address");
 	if (r->compared > COMPARED_MAX) {
 		old_set(a, block, OLD_LOST, TOO_MANY);
 		branch_refuse(r, b);

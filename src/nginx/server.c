@@ -64,6 +64,10 @@ static void read_sides(struct serving *v, struct nginx_sides *sides)
 		 serving_find(v, "proxy_timeout"));
 	if (serving_is_on(serving_find(v, "proxy_protocol")))
 		add_side(sides, "send-proxy", "v1", serving_find(v, "proxy_protocol"));
+	if (serving_is_on(serving_find(v, "proxy_protocol")) && nginx_takes_both_families(v->block))
+		work_note(v->n->work,
+			  "at '[::]' with ipv6only=off, nginx sends a client of IPv4 as TCP6 ::ffff:ADDRESS "
+			  "in the PROXY header: weir as TCP4");
 	if (delays(v))
 		add_side(sides, "tcp-nodelay", "off", serving_find(v, "tcp_nodelay"));
 	if (serving_is_on(serving_find(v, "proxy_socket_keepalive")))

@@ -29,6 +29,8 @@ void serving_add_binds(struct serving *v);
 void serving_add_access(struct serving *v);
 /* Adds limits per client, and whose PROXY headers are trusted. */
 void serving_add_limits(struct serving *v);
+/* Do clients of IPv4 come in at a socket of IPv6? nginx writes their address as ::ffff:ADDRESS. */
+bool nginx_takes_both_families(const struct old_line *block);
 /* The server block that nginx takes for clients of the addresses of `block` that ask for no name of a block.
  */
 struct old_line *nginx_default_of(const struct nginx *n, struct old_line *block);

@@ -110,7 +110,9 @@ def test_wildcards_before_hostnames_are_names_themselves(nginx):
     ("map $server_port", "https", "dst-port=443,444", "no-effect"),
     ("map $server_port", "~^8", "dst-port=443,444", "lost"),
     ("map $server_port", "80000", "dst-port=443,444", "no-effect"),
-    ("geo", "10.0.0.0/40", None, "lost"), ("map $remote_addr", "10.0.0.x", None, "lost"),
+    ("geo", "10.0.0.0/40", None, "lost"), ("map $remote_addr", "~10.0.0.x", None, "lost"),
+    ("map $remote_addr", "10.0.0.x", None, "no-effect"), ("map $remote_addr", "10.0.0.01", None, "no-effect"),
+    ("map $remote_addr", "2001:db8::01", None, "no-effect"), ("map $remote_addr", "unix:", None, "lost"),
 ])
 def test_a_key_that_is_wrong_leaves_the_others_theirs(nginx, source, key, line, state):
     first, last = ("443", "444") if line else ("10.1.0.1", "10.2.0.1")
@@ -179,6 +181,17 @@ def test_a_block_without_proxy_headers_has_no_address_of_them(nginx, kind):
 def test_bytes_of_an_address_are_no_key(nginx):
     got = nginx(preread("map $binary_remote_addr $u { 10.0.0.1 a; default b; }"))
     assert got.state("map")[0] == "different" and "goes by the address" in got.state("map")[1]
+
+
+def test_an_address_of_ipv4_at_a_socket_of_ipv6_is_another_text(nginx):
+    maps = "%s $u { 10.0.0.1 a; default b; }"
+    rules = "listen [::]:444 ipv6only=off; proxy_protocol on;"
+    got = nginx(preread(maps % "map $remote_addr", rules=rules))
+    assert got.state("map")[0] == "different" and "::ffff:" in got.state("map")[1] and got.code == 0
+    assert any("TCP6 ::ffff:" in note for note in got.report["notes"])
+    assert nginx(preread(maps % "geo", rules=rules)).state("geo")[0] == "carried"
+    got = nginx(preread(maps % "map $remote_addr", rules="listen [::]:444; proxy_protocol on;"))
+    assert got.state("map")[0] == "carried" and "::ffff:" not in str(got.report)
 
 
 def test_a_name_that_is_not_read_is_no_address(nginx):
