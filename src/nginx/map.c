@@ -240,7 +240,8 @@ static void take_protocol(struct nginx_map *m, struct old_line *line, const char
 /* "~\bh2\b"; a dot, as in http/1.1, is usually not escaped. Other keys are compared with the whole list. */
 static void take_alpn(struct nginx_map *m, struct old_line *line, const char *key)
 {
-	const char *text = key[0] == '~' ? key + 1 + (key[1] == '*') : key;
+	const bool any_case = key[0] == '~' && key[1] == '*';
+	const char *text = key[0] == '~' ? key + 1 + any_case : key;
 	char *out = arena_strndup(m->n->arena, text, strlen(text));
 	const bool begins = strncmp(text, "\\b", 2) == 0;
 	size_t len = 0;
@@ -256,7 +257,8 @@ static void take_alpn(struct nginx_map *m, struct old_line *line, const char *ke
 		old_set(m->n->arena, line, OLD_LOST, "write alpn=PROTOCOL for each");
 		return;
 	}
-	nginx_map_add(m, line, out, RANK_PATTERN);
+	/* All that clients offer is in small letters. */
+	nginx_map_add(m, line, any_case ? nginx_small(m->n->arena, out) : out, RANK_PATTERN);
 	if (!begins || strcmp(text, "\\b") != 0)
 		old_set(m->n->arena, line, OLD_DIFFERENT,
 			"nginx compares this with all that a client offers: weir takes a client that offers "

@@ -33,6 +33,11 @@ def test_a_key_without_word_boundaries_is_compared_with_the_whole_list(nginx, ke
     assert state == "carried" or "whatever else it offers" in got.state(key)[1]
 
 
+def test_a_protocol_without_regard_to_case_is_what_clients_write(nginx):
+    got = nginx(preread(ALPN + r"~*\bH2\b a; ~\bX\b c; default b; }"))
+    assert routes(got) == [("a", "alpn=h2"), ("c", "alpn=X"), ("default-backend", "b")]
+
+
 @pytest.mark.parametrize("key, state", [
     (r"~^TLSv1\.[23]$", "different"), ("~*^tls", "carried"), ("~.+", "carried"),
     (r"~TLSv1\.\d", "different"), ("~^(", "lost"), ("~^.{7}$", "lost"),
