@@ -109,6 +109,10 @@ static void take_delete(struct nginx_map *m, struct old_line *line)
 
 	if (list == NULL)
 		old_set(m->n->arena, line, OLD_LOST, "not a network");
+	else if (strcmp(plain(m->n->arena, list), "0.0.0.0/0") == 0 ||
+		 strcmp(plain(m->n->arena, list), "::/0") == 0)
+		old_set(m->n->arena, line, OLD_LOST,
+			"nginx takes the default of these addresses away: write 'default \"\"' for that");
 	else if (is_cut(m, list))
 		old_set(m->n->arena, line, OLD_LOST,
 			"other ranges have addresses of this one: leave them out there");

@@ -263,6 +263,8 @@ def test_networks_of_a_map(nginx, maps, lines):
      [("b", "src=10.0.0.2/31"), ("a", "src=10.0.0.0/29"), ("default-backend", "c")], {"delete": "lost"}),
     ("ranges; 10.0.0.0-10.0.0.7 a; 10.0.1.0-10.0.1.7 b; delete 10.0.1.0-10.0.1.7; default c;",
      [("a", "src=10.0.0.0/29"), ("default-backend", "c")], {"delete": "carried"}),
+    ("default c; 10.0.0.1 b; delete 0.0.0.0/0;", [("b", "src=10.0.0.1"), ("default-backend", "c")],
+     {"delete": "lost"}),
     ("0.0.0.0/0 a; 10.0.0.1 b; default c;", [("b", "src=10.0.0.1"), ("default-backend", "c")],
      {"0.0.0.0/0": "no-effect"}),
     ("default c; 0.0.0.0/0 a;", [("a", "src=0.0.0.0/0"), ("default-backend", "c")], {}),
