@@ -113,8 +113,9 @@ void nginx_judge_logs(struct nginx *n, const struct old_lines *main, const struc
 void nginx_block_log(struct nginx *n, struct old_line *line);
 /* Adds the name servers of a `resolver` line. */
 void nginx_resolver(struct nginx *n, struct old_line *line);
-/* The value of source= for a proxy_bind; NULL after saying why. `proxy`: clients send a PROXY header. */
-const char *nginx_source(struct nginx *n, struct old_line *line, bool proxy);
+/* The value of source= for a proxy_bind of a server block; NULL after saying why. `proxy`: clients send a
+ * PROXY header. */
+const char *nginx_source(struct nginx *n, struct old_line *line, const struct old_line *block, bool proxy);
 /* Says what nginx does with a name that a line leads to, where it has no name servers. */
 void nginx_judge_name(struct nginx *n, struct old_line *line, const char *target, bool resolver);
 /* resolve-family and resolve-interval of a `resolver` line, which may be NULL. NULL: weir's default. */

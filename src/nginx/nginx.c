@@ -207,7 +207,10 @@ static bool is_inherited(const struct nginx *n, const struct old_line *line)
 					    "set_real_ip_from",	   "set",
 					    "health_check",	   "health_check_timeout",
 					    "proxy_upload_rate",   "proxy_download_rate",
-					    "server_names_hash_bucket_size", "proxy_session_drop"};
+					    "server_names_hash_bucket_size", "proxy_session_drop",
+					    "allow",		   "deny",
+					    "tcp_nodelay",	   "proxy_half_close",
+					    "proxy_next_upstream_timeout"};
 
 	for (size_t i = 0; i < ARRAY_LEN(words); i++)
 		if (strcmp(line->words[0], words[i]) == 0)

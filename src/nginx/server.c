@@ -75,7 +75,7 @@ static void read_sides(struct serving *v, struct nginx_sides *sides)
 	if (serving_is_on(serving_find(v, "proxy_session_drop")))
 		add_side(sides, "on-marked-down", "close-sessions", serving_find(v, "proxy_session_drop"));
 	if (bind != NULL && strcmp(old_word(bind, 1), "off") != 0)
-		sides->source = nginx_source(v->n, bind, v->proxy);
+		sides->source = nginx_source(v->n, bind, v->block, v->proxy);
 	if (has_rate(v, "proxy_upload_rate"))
 		add_side(sides, "pacing", old_word(serving_find(v, "proxy_upload_rate"), 1),
 			 serving_find(v, "proxy_upload_rate"));

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "blocks.h"
+#include "variable.h"
 #include "weir/base/check.h"
 #include "weir/config/options.h"
 
@@ -25,10 +26,10 @@ static const char *behind_client(const char *text, bool proxy)
 	return NULL;
 }
 
-const char *nginx_source(struct nginx *n, struct old_line *line, bool proxy)
+const char *nginx_source(struct nginx *n, struct old_line *line, const struct old_line *block, bool proxy)
 {
 	const bool transparent = old_has_word(line, 2, "transparent");
-	const char *text = old_word(line, 1), *behind = behind_client(text, proxy);
+	const char *text = nginx_fold(n, block, old_word(line, 1)), *behind = behind_client(text, proxy);
 
 	if (behind == NULL && strchr(text, '$') != NULL) {
 		old_set(n->arena, line, OLD_LOST, "write source=ADDRESS on the server lines");

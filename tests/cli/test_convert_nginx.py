@@ -541,9 +541,15 @@ def test_rates_are_of_one_side_each(nginx):
     assert got.state("proxy_download_rate")[0] == "no-effect" and got.state("proxy_upload_rate")[0] == "lost"
 
 
+def test_an_address_to_connect_from_may_be_that_of_the_listener(nginx):
+    got = nginx(stream("proxy_bind $server_addr; " + ONE % ""))
+    assert got.sections["listen port-80"]["server s1"] == ["10.0.0.1:80 source=10.0.0.9"] and got.code == 0
+    assert got.state("proxy_bind")[0] == "carried"
+
+
 @pytest.mark.parametrize("bind, source, state", [
     ("10.0.0.5", "10.0.0.5", "carried"), ("$remote_addr transparent", "client", "carried"),
-    ("$remote_addr:$remote_port transparent", "client", "different"), ("$server_addr", None, "lost"),
+    ("$remote_addr:$remote_port transparent", "client", "different"), ("$server_name", None, "lost"),
     ("$remote_addr", "client", "different"), ("10.0.0.5 transparent", "10.0.0.5", "different"),
     ("$remote_address", None, "lost"),
     ("$proxy_protocol_addr transparent", None, "lost"), ("off", None, "no-effect"),
@@ -814,6 +820,17 @@ def test_blocks_of_one_address_are_told_apart_by_name(nginx):
     assert got.value("frontend port-443", "sniff") == "tls timeout=30s"
     assert got.state("server_name a.com")[0] == "carried" and got.state("server_name c.com")[0] == "no-effect"
     assert got.code == 0, got.report
+
+
+@pytest.mark.parametrize("line, own", [
+    ("allow 10.0.0.0/8", "allow all"), ("deny all", "allow all"), ("tcp_nodelay off", "tcp_nodelay on"),
+    ("proxy_half_close on", "proxy_half_close off"),
+    ("proxy_next_upstream_timeout 3s", "proxy_next_upstream_timeout 0"),
+])
+def test_what_each_block_replaces_has_no_effect(nginx, line, own):
+    got = nginx(stream(f"{line};\n" + ONE % f"{own};"))
+    assert got.state(line)[0] == "no-effect" and got.code == 0
+    assert not any(key in got.ini for key in ("allow-from", "deny-from", "nodelay", "half-closed"))
 
 
 def test_blocks_of_one_address_share_who_may_connect(nginx):
