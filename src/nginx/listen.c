@@ -64,13 +64,12 @@ static const char *take_time(struct arena *a, const char **text)
 	return time;
 }
 
-/* "IDLE:INTERVAL:COUNT", each of which may be missing, in our words; NULL: it has no IDLE. */
+/* "IDLE:INTERVAL:COUNT", each of which may be missing, in our words. */
 static const char *keepalive_times(struct arena *a, const char *value)
 {
-	const char *idle = take_time(a, &value), *interval = take_time(a, &value), *text = idle;
+	const char *idle = take_time(a, &value), *interval = take_time(a, &value);
+	const char *text = idle != NULL ? idle : "on";
 
-	if (idle == NULL)
-		return NULL;
 	if (interval != NULL)
 		text = arena_printf(a, "%s interval=%s", text, interval);
 	return is_digit(value[0]) ? arena_printf(a, "%s count=%s", text, value) : text;
@@ -91,10 +90,6 @@ static void add_keepalive(struct serving *v, struct old_line *line)
 		if (strcmp(value, "on") != 0 && strcmp(value, "off") != 0)
 			times = keepalive_times(a, value);
 		text = strcmp(value, "off") == 0 ? NULL : times;
-		if (times == NULL) {
-			old_set(a, line, OLD_LOST, "write client-keepalive = 60s interval=10s count=3");
-			return;
-		}
 	}
 	if (text == NULL)
 		return;
