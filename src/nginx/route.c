@@ -411,11 +411,14 @@ static void branch_off(struct routing *r, const struct branch *b)
 			branch_refuse(r, b);
 		return;
 	}
-	next.target = without_unread(r, nginx_fold(r->n, r->pass->block, b->target));
-	next.target = look_up_all(r, &next, next.target);
-	if (next.target == NULL) {
-		branch_refuse(r, b);
-		return;
+	/* A value that is looked up may have variables, too. */
+	for (const char *before = NULL; next.target != before;) {
+		before = without_unread(r, nginx_fold(r->n, r->pass->block, next.target));
+		next.target = look_up_all(r, &next, before);
+		if (next.target == NULL) {
+			branch_refuse(r, b);
+			return;
+		}
 	}
 	if (choose_variable(r, next.target, &v))
 		branch_by(r, &next, &v);

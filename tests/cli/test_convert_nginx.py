@@ -122,6 +122,12 @@ def test_a_variable_of_set_is_that_of_the_block(nginx):
     assert got.state("set $p 1")[0] == "no-effect" and got.state("set $x")[0] == "no-effect" and got.code == 0
 
 
+def test_a_value_that_is_looked_up_may_be_a_variable(nginx):
+    maps = SNI.replace("$u", "$name") + "x.com 1; default 0; }\nmap $name $u { 1 $other; default c; }"
+    got = nginx(preread("$u", maps).replace("proxy_pass", "set $other a; proxy_pass"))
+    assert routes(got) == [("a", "sni=x.com"), ("default-backend", "c")] and got.code == 0
+
+
 def test_a_map_of_the_values_of_others_is_looked_up(nginx):
     got = nginx(preread("$u", "geo $remote_addr $bad { default 0; 10.0.0.0/8 1; }\n"
                               "map $ssl_preread_server_name $ok { a.com 1; b.com 1; default 0; }\n"
