@@ -58,7 +58,7 @@ struct old_line *nginx_map_find(const struct nginx *n, const char *name)
 		struct old_line *line = n->stream->list[i];
 
 		if (makes_variable(line) && line->words[line->count - 1][0] == '$' &&
-		    strcmp(line->words[line->count - 1] + 1, name) == 0)
+		    strcasecmp(line->words[line->count - 1] + 1, name) == 0)
 			return line;
 	}
 	return NULL;

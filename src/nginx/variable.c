@@ -9,6 +9,7 @@
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
 #include "map.h"
 #include "weir/base/check.h"
@@ -37,7 +38,7 @@ const char *nginx_replace(struct arena *a, const char *text, const char *name, c
 	struct nginx_variable v;
 
 	while (nginx_find_variable(a, text, from, &v)) {
-		if (strcmp(v.name, name) == 0) {
+		if (strcasecmp(v.name, name) == 0) {
 			const size_t done = strlen(v.before) + strlen(value);
 
 			text = arena_printf(a, "%s%s%s", v.before, value, v.after);
@@ -55,7 +56,7 @@ static bool has_variable(struct arena *a, const char *text, const char *name)
 	struct nginx_variable v;
 
 	for (const char *from = text; nginx_find_variable(a, text, from, &v); from = v.after)
-		if (strcmp(v.name, name) == 0)
+		if (strcasecmp(v.name, name) == 0)
 			return true;
 	return false;
 }
@@ -70,7 +71,7 @@ static struct old_line *find_set(const struct nginx *n, const struct old_line *b
 			struct old_line *line = lines->list[i];
 
 			if (strcmp(line->words[0], "set") != 0 || line->count != 3 ||
-			    line->words[1][0] != '$' || strcmp(line->words[1] + 1, name) != 0)
+			    line->words[1][0] != '$' || strcasecmp(line->words[1] + 1, name) != 0)
 				continue;
 			return line;
 		}
@@ -204,7 +205,7 @@ struct old_line *nginx_find_split(const struct nginx *n, const char *text)
 
 			if (line->block && line->count == 3 && line->words[2][0] == '$' &&
 			    strcmp(line->words[0], "split_clients") == 0 &&
-			    strcmp(line->words[2] + 1, v.name) == 0)
+			    strcasecmp(line->words[2] + 1, v.name) == 0)
 				return line;
 		}
 	return NULL;

@@ -128,6 +128,14 @@ def test_a_value_that_is_looked_up_may_be_a_variable(nginx):
     assert routes(got) == [("a", "sni=x.com"), ("default-backend", "c")] and got.code == 0
 
 
+def test_variables_are_named_without_regard_to_case(nginx):
+    maps = SNI.replace("$u", "$Name") + "x.com 1; default 0; }\nmap $NAME $U { 1 $Other; default c; }"
+    got = nginx(preread("$u", maps).replace("proxy_pass", "set $oTHER a; proxy_pass"))
+    assert routes(got) == [("a", "sni=x.com"), ("default-backend", "c")] and got.code == 0
+    got = nginx(preread("$p", "split_clients $remote_addr $P { 50% a; * b; }"))
+    assert got.state("split_clients")[0] == "different" and got.code == 0
+
+
 def test_a_map_of_the_values_of_others_is_looked_up(nginx):
     got = nginx(preread("$u", "geo $remote_addr $bad { default 0; 10.0.0.0/8 1; }\n"
                               "map $ssl_preread_server_name $ok { a.com 1; b.com 1; default 0; }\n"
