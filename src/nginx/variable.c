@@ -84,6 +84,22 @@ bool nginx_is_set(const struct nginx *n, const struct old_line *block, const cha
 	return find_set(n, block, name) != NULL;
 }
 
+/* Does the text depend on what clients of TLS send? */
+static bool is_of_hello(const struct nginx *n, const char *text, unsigned depth)
+{
+	struct nginx_variable v;
+
+	for (const char *from = text; nginx_find_variable(n->arena, text, from, &v); from = v.after) {
+		const struct old_line *block = nginx_map_find(n, v.name);
+
+		if (strncmp(v.name, "ssl_preread_", 12) == 0 ||
+		    (block != NULL && depth < NGINX_DEPTH_MAX &&
+		     is_of_hello(n, nginx_map_source(block), depth + 1)))
+			return true;
+	}
+	return false;
+}
+
 /* NULL: it is not set, or to a value that is not known here. */
 static const char *value_of_set(struct nginx *n, const struct old_line *block, const char *name)
 {
@@ -96,6 +112,10 @@ static const char *value_of_set(struct nginx *n, const struct old_line *block, c
 		return NULL;
 	}
 	old_set(n->arena, line, OLD_CARRIED, NULL);
+	if (is_of_hello(n, line->words[2], 0))
+		old_set(n->arena, line, OLD_DIFFERENT,
+			"nginx computes this before it has read what the client sends, as if it were "
+			"nothing: weir goes by what it is");
 	return line->words[2];
 }
 

@@ -136,6 +136,15 @@ def test_variables_are_named_without_regard_to_case(nginx):
     assert got.state("split_clients")[0] == "different" and got.code == 0
 
 
+@pytest.mark.parametrize("value, state", [("$ssl_preread_server_name", "different"), ("$name", "different"),
+                                          ("$remote_addr", "carried")])
+def test_what_is_set_by_the_hello_is_set_too_early(nginx, value, state):
+    maps = SNI.replace("$u", "$name") + "x.com 1; default 0; }\n" \
+        "map $x $u { x.com a; 1 a; 10.0.0.1 a; default b; }"
+    got = nginx(preread("$u", maps).replace("proxy_pass", f"set $x {value}; proxy_pass"))
+    assert got.state("set")[0] == state and got.code == 0
+
+
 def test_a_map_of_the_values_of_others_is_looked_up(nginx):
     got = nginx(preread("$u", "geo $remote_addr $bad { default 0; 10.0.0.0/8 1; }\n"
                               "map $ssl_preread_server_name $ok { a.com 1; b.com 1; default 0; }\n"
