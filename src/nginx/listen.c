@@ -54,6 +54,29 @@ static const char *bind_address(struct arena *a, struct old_line *line)
 	return strncmp(text, "*:", 2) == 0 ? arena_printf(a, "0.0.0.0%s", text + 1) : text;
 }
 
+/* The lines of `allow` and `deny` that hold: those of the block, else those of stream. */
+static const struct old_lines *access_lines(const struct serving *v)
+{
+	if (nginx_find(&v->block->inside, NULL, "allow") != NULL ||
+	    nginx_find(&v->block->inside, NULL, "deny") != NULL)
+		return &v->block->inside;
+	return &v->n->loose;
+}
+
+/* Do these lines refuse the clients of a Unix socket? 'allow-from' and 'deny-from' are not about them. */
+static bool refuses_unix(const struct old_lines *lines)
+{
+	for (size_t i = 0; i < lines->count; i++) {
+		const struct old_line *line = lines->list[i];
+		const bool deny = strcmp(line->words[0], "deny") == 0;
+
+		if ((deny || strcmp(line->words[0], "allow") == 0) &&
+		    (strcmp(old_word(line, 1), "all") == 0 || strcmp(old_word(line, 1), "unix:") == 0))
+			return deny;
+	}
+	return false;
+}
+
 /* The text up to the next colon, as a duration; NULL: it has none. */
 static const char *take_time(struct arena *a, const char **text)
 {
@@ -118,6 +141,11 @@ static void add_bind(struct serving *v, struct old_line *line)
 		old_set(a, line, OLD_LOST, NGINX_NO_VARIABLE, old_word(line, 1));
 		return;
 	}
+	if (strncmp(text, "unix:", 5) == 0 && v->refuses_unix) {
+		old_set(a, line, OLD_DIFFERENT,
+			"'deny' refuses all clients of a Unix socket: weir does not listen there");
+		return;
+	}
 	for (size_t i = 2; i < line->count; i++) {
 		const char *word = line->words[i];
 		bool known = false;
@@ -144,6 +172,7 @@ static void add_bind(struct serving *v, struct old_line *line)
 
 void serving_add_binds(struct serving *v)
 {
+	v->refuses_unix = refuses_unix(access_lines(v));
 	for (size_t i = 0; i < v->block->inside.count; i++) {
 		struct old_line *line = v->block->inside.list[i];
 
@@ -180,15 +209,6 @@ static bool is_network(struct arena *a, const char *text)
 	struct nginx_net net;
 
 	return nginx_net_read(a, text, &net);
-}
-
-/* The lines of `allow` and `deny` that hold: those of the block, else those of stream. */
-static const struct old_lines *access_lines(const struct serving *v)
-{
-	if (nginx_find(&v->block->inside, NULL, "allow") != NULL ||
-	    nginx_find(&v->block->inside, NULL, "deny") != NULL)
-		return &v->block->inside;
-	return &v->n->loose;
 }
 
 /* nginx takes the first line that fits a client, whereas deny-from wins over allow-from: a `deny` is without

@@ -16,6 +16,7 @@ struct serving {
 	const char *target; /* of proxy_pass, without the variables that have one value */
 	bool shared;	    /* other blocks have the same addresses */
 	bool proxy;	    /* clients send a PROXY header */
+	bool refuses_unix;  /* nobody may connect to its Unix sockets */
 };
 
 /* The directive of this name: of the block, else of stream; NULL: neither has it. */

@@ -857,6 +857,16 @@ def test_what_each_block_replaces_has_no_effect(nginx, line, own):
     assert not any(key in got.ini for key in ("allow-from", "deny-from", "nodelay", "half-closed"))
 
 
+@pytest.mark.parametrize("rules, open_", [
+    ("deny all;", False), ("allow 10.0.0.0/8; deny all;", False), ("deny unix:;", False),
+    ("allow unix:; deny all;", True), ("deny 10.0.0.0/8;", True), ("allow all; deny all;", True), ("", True),
+])
+def test_a_socket_whose_clients_nginx_refuses_is_left_out(nginx, rules, open_):
+    got = nginx(stream(ONE % (rules + " listen unix:/run/x;")))
+    assert ("unix:/run/x mode=666" in got.sections["listen port-80"]["bind"]) == open_ and got.code == 0
+    assert got.state("listen unix:")[0] == ("carried" if open_ else "different")
+
+
 def test_blocks_of_one_address_share_who_may_connect(nginx):
     got = nginx(stream(NAMED % ("proxy_timeout 5s;", "allow 10.0.0.0/8; deny all;", "deny 10.1.1.1;")))
     assert got.value("frontend port-443", "allow-from") == "10.0.0.0/8"
