@@ -50,6 +50,27 @@ const char *nginx_replace(struct arena *a, const char *text, const char *name, c
 	return text;
 }
 
+enum nginx_subject nginx_subject_of(const char *variable)
+{
+	static const struct {
+		const char *name;
+		enum nginx_subject subject;
+	} all[] = {
+		{"$ssl_preread_server_name", BY_SNI},
+		{"$ssl_preread_protocol", BY_PROTOCOL},
+		{"$ssl_preread_alpn_protocols", BY_ALPN},
+		{"$remote_addr", BY_SOURCE},
+		{"$binary_remote_addr", BY_SOURCE},
+		{"$proxy_protocol_addr", BY_SOURCE},
+		{"$server_port", BY_PORT},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(all); i++)
+		if (strcmp(variable, all[i].name) == 0)
+			return all[i].subject;
+	return BY_OTHER;
+}
+
 /* Does the text have the variable? */
 static bool has_variable(struct arena *a, const char *text, const char *name)
 {
