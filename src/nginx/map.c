@@ -268,9 +268,20 @@ static void take_port(struct nginx_map *m, struct old_line *line, const char *ke
 		nginx_map_add(m, line, key, RANK_EXACT);
 }
 
+/* 'hostnames' holds for whatever a map looks up: "10.1.*" fits addresses. */
+static bool is_wildcard(const struct nginx_map *m, const char *key)
+{
+	const size_t len = strlen(key);
+
+	return m->hostnames && (key[0] == '.' || strncmp(key, "*.", 2) == 0 ||
+				(len > 2 && strcmp(key + len - 2, ".*") == 0));
+}
+
 static void take_key(struct nginx_map *m, struct old_line *line, const char *key)
 {
-	if (m->subject == BY_SNI)
+	if (m->subject != BY_SNI && key[0] != '~' && is_wildcard(m, key))
+		old_set(m->n->arena, line, OLD_LOST, "a wildcard that is not of names: write what it fits");
+	else if (m->subject == BY_SNI)
 		take_name(m, line, key);
 	else if (m->subject == BY_PROTOCOL)
 		take_protocol(m, line, key);

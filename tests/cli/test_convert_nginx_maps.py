@@ -105,6 +105,17 @@ def test_a_key_that_no_client_asks_for_leaves_the_others_theirs(nginx, key, stat
     assert got.state(key)[0] == state and (got.code == 0) == (state == "no-effect")
 
 
+@pytest.mark.parametrize("source, key", [
+    ("$remote_addr", "10.1.*"), ("$remote_addr", "*.1"), ("$ssl_preread_protocol", "TLSv1.*"),
+    ("$ssl_preread_alpn_protocols", "http/1.*"), ("$server_port", ".443"),
+])
+def test_a_wildcard_of_another_thing_than_names_is_lost(nginx, source, key):
+    got = nginx(preread(f"map {source} $u {{ hostnames; {key} a; default b; }}"))
+    assert got.state(key)[0] == "lost" and got.code == 10
+    got = nginx(preread(f"map {source} $u {{ {key} a; hostnames; default b; }}"))
+    assert got.state(key)[0] == ("lost" if "/" in key else "no-effect")
+
+
 def test_wildcards_before_hostnames_are_names_themselves(nginx):
     got = nginx(preread(SNI + "*.x.com b; a.com a; hostnames; *.y.com a; default c; }"))
     assert routes(got) == [("a", "sni=a.com,*.y.com"), ("default-backend", "c")]
