@@ -9,6 +9,7 @@
 
 #include "network.h"
 #include "server.h"
+#include "variable.h"
 #include "weir/base/check.h"
 #include "weir/base/digit.h"
 
@@ -333,6 +334,28 @@ static bool is_of_server(const char *key)
 	return found;
 }
 
+/* Has the key a variable that is another one at each listener of the block? */
+static bool differs_by_listener(struct serving *v, const char *key)
+{
+	const char *port = NULL;
+
+	if (strstr(key, "$server_addr") != NULL &&
+	    strchr(nginx_fold(v->n, v->block, "$server_addr"), '$') != NULL)
+		return true;
+	for (size_t i = 0; i < v->block->inside.count && strstr(key, "$server_port") != NULL; i++) {
+		const struct old_line *line = v->block->inside.list[i];
+		const char *text = old_word(line, 1), *colon = strrchr(text, ':');
+
+		if (strcmp(line->words[0], "listen") != 0 || line->fate == OLD_NOT_OURS)
+			continue;
+		text = colon != NULL ? colon + 1 : text;
+		if (strchr(text, '-') != NULL || (port != NULL && strcmp(port, text) != 0))
+			return true;
+		port = text;
+	}
+	return false;
+}
+
 static void add_limit(struct serving *v, struct old_line *line)
 {
 	struct old_line *zone = find_zone(v, old_word(line, 1));
@@ -354,6 +377,10 @@ static void add_limit(struct serving *v, struct old_line *line)
 			"nginx counts over all server blocks that use the zone, weir in each frontend");
 	else
 		old_set(v->n->arena, zone, OLD_CARRIED, NULL);
+	if (differs_by_listener(v, key))
+		old_set(v->n->arena, line, OLD_DIFFERENT,
+			"weir counts the connections of all listeners of the section together: nginx by '%s'",
+			key);
 	if (strcmp(ours, "maxconn-per-source") == 0 && strrchr(key, '$') != key &&
 	    strstr(key, "$server_") == NULL)
 		old_set(v->n->arena, line, OLD_DIFFERENT,

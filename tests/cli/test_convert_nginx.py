@@ -1028,6 +1028,21 @@ def test_a_limit_holds_for_a_network_of_ipv6(nginx, port, state):
     assert ("/64" in (got.state("limit_conn a")[1] or "")) == (state == "different")
 
 
+@pytest.mark.parametrize("key, more, state", [
+    ("$binary_remote_addr$server_port", "", "carried"),
+    ("$binary_remote_addr$server_port", "listen 10.0.0.8:80; listen 53 udp;", "carried"),
+    ("$binary_remote_addr$server_port", "listen 81;", "different"),
+    ("$binary_remote_addr$server_port", "listen 81-89;", "different"),
+    ("$remote_addr$server_addr", "listen 10.0.0.9:81;", "carried"),
+    ("$remote_addr$server_addr", "listen 10.0.0.8:80;", "different"),
+    ("$remote_addr$server_addr", "listen 81;", "different"),
+])
+def test_a_limit_for_each_listener_is_for_all_of_them(nginx, key, more, state):
+    got = nginx(stream(f"limit_conn_zone {key} zone=a:1m;\n" + ONE % f"limit_conn a 3; {more}"))
+    assert got.value("listen port-80", "maxconn-per-source") == "3" and got.code == 0
+    assert got.state("limit_conn a")[0] == state
+
+
 @pytest.mark.parametrize("name", ["proxy_timeout", "proxy_connect_timeout"])
 def test_a_time_of_0_ends_sessions_of_nginx_only(nginx, name):
     got = nginx(stream(ONE % f"{name} 0;"))
