@@ -313,8 +313,8 @@ static void add_target(struct serving *v, bool is_listen, const struct nginx_sid
 	if (serving_is_on(serving_find(v, "ssl_preread")) &&
 	    strncmp(v->target, "$ssl_preread_server_name", 24) != 0)
 		work_note(v->n->work,
-			  "with ssl_preread, nginx ends a client that sends nothing within preread_timeout: "
-			  "weir passes it on, to default-backend");
+			  "with ssl_preread, nginx ends a client that sends nothing, or a part of a hello, "
+			  "within preread_timeout: weir passes it on, to default-backend");
 	if (passes_by_map(v) || v->shared) {
 		if (!nginx_routes(v->n, &passing))
 			leave_out(v);

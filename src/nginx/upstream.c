@@ -451,6 +451,11 @@ const char *nginx_backend(struct nginx *n, struct old_line *line, const char *ta
 		return NULL;
 	}
 	if (again && block != NULL)
+		work_note(n->work,
+			  "server blocks use the upstream '%s' in several ways: weir has a backend for each, "
+			  "which counts connections and failures by itself",
+			  target);
+	if (again && block != NULL)
 		differ_by_limit(n, block,
 				"server blocks use this upstream in several ways, each of which is a "
 				"backend: nginx counts the connections of all together, weir in each");

@@ -1043,6 +1043,13 @@ def test_a_limit_for_each_listener_is_for_all_of_them(nginx, key, more, state):
     assert got.state("limit_conn a")[0] == state
 
 
+def test_an_upstream_in_two_ways_is_two_backends(nginx):
+    text = "upstream u { server 10.0.0.1:1; }\nserver { listen 1; proxy_pass u; }\n" \
+        "server { listen 2; proxy_pass u; proxy_timeout %s; }"
+    assert any("'u' in several ways" in note for note in nginx(stream(text % "5s")).report["notes"])
+    assert not any("in several ways" in note for note in nginx(stream(text % "10m")).report["notes"])
+
+
 @pytest.mark.parametrize("name", ["proxy_timeout", "proxy_connect_timeout"])
 def test_a_time_of_0_ends_sessions_of_nginx_only(nginx, name):
     got = nginx(stream(ONE % f"{name} 0;"))
