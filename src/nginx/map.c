@@ -144,7 +144,8 @@ static const char *no_name(const struct nginx_map *m, const char *name)
 	if (!m->hostnames && (name[0] == '*' || name[0] == '.' || name[strlen(name) - 1] == '*'))
 		return "without 'hostnames' before it, nginx takes this for the name itself, and no client "
 		       "asks for it";
-	return is_name(name) ? NULL : "no client asks for this as a name";
+	/* weir takes a name with a dot behind it for the name itself. */
+	return is_name(name) && name[strlen(name) - 1] != '.' ? NULL : "no client asks for this as a name";
 }
 
 static void take_name(struct nginx_map *m, struct old_line *line, const char *key)

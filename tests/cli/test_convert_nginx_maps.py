@@ -96,6 +96,7 @@ def test_a_value_that_is_no_target_closes_its_clients(nginx):
 
 @pytest.mark.parametrize("key, state", [
     ("b.com:443", "no-effect"), ("q/r", "no-effect"), ("a..b", "no-effect"), ("w*.a.com", "no-effect"),
+    ("b.com.", "no-effect"),
     ("*.x.com", "no-effect"), (".x.com", "no-effect"), ("www.x.*", "no-effect"), (r"\*.x.com", "no-effect"),
     ("any", "lost"), ("none", "lost"), (r"~^b\.\.com$", "no-effect"),
 ])
