@@ -44,5 +44,7 @@ const char *nginx_source(struct nginx *n, struct old_line *line, const struct ol
 			"without 'transparent', nginx serves clients on this machine alone: weir all");
 	if (behind != NULL && behind[0] != '\0')
 		old_set(n->arena, line, OLD_DIFFERENT, "weir takes the client's address, and another port");
+	if (text[0] == '[' && text[strlen(text) - 1] == ']')
+		text = arena_strndup(n->arena, text + 1, strlen(text) - 2);
 	return behind != NULL ? "client" : text;
 }

@@ -570,6 +570,12 @@ def test_an_address_to_connect_from_may_be_that_of_the_listener(nginx):
     assert got.state("proxy_bind")[0] == "carried"
 
 
+@pytest.mark.parametrize("bind, source", [("[fd00::5]", "fd00::5"), ("[fd00::5]:70", "[fd00::5]:70")])
+def test_an_address_of_ipv6_to_connect_from(nginx, bind, source):
+    got = nginx(stream(f"server {{ listen 80; proxy_pass [fd00::1]:9; proxy_bind {bind}; }}"))
+    assert got.sections["listen port-80"]["server s1"] == [f"[fd00::1]:9 source={source}"] and got.code == 0
+
+
 @pytest.mark.parametrize("bind, source, state", [
     ("10.0.0.5", "10.0.0.5", "carried"), ("$remote_addr transparent", "client", "carried"),
     ("$remote_addr:$remote_port transparent", "client", "different"), ("$server_name", None, "lost"),
