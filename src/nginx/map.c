@@ -226,6 +226,10 @@ static void take_alpn(struct nginx_map *m, struct old_line *line, const char *ke
 	const bool begins = strncmp(text, "\\b", 2) == 0;
 	size_t len = 0;
 
+	if (key[0] == '\0' && m->rest != NULL && strcmp(m->rest, old_word(line, 1)) == 0) {
+		old_set(m->n->arena, line, OLD_CARRIED, NULL); /* who offers nothing gets the default */
+		return;
+	}
 	while (strncmp(text, "\\b", 2) == 0 || *text == '^')
 		text += *text == '^' ? 1 : 2;
 	for (; *text != '\0' && *text != ',' && *text != '$' && strncmp(text, "\\b", 2) != 0; text++)

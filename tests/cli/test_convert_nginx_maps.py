@@ -33,6 +33,13 @@ def test_a_key_without_word_boundaries_is_compared_with_the_whole_list(nginx, ke
     assert state == "carried" or "whatever else it offers" in got.state(key)[1]
 
 
+@pytest.mark.parametrize("value, state", [("b", "carried"), ("c", "lost")])
+def test_who_offers_no_protocol_gets_the_default(nginx, value, state):
+    got = nginx(preread(ALPN + rf'"" {value}; ~\bh2\b a; default b; }}'))
+    assert routes(got) == [("a", "alpn=h2"), ("default-backend", "b")]
+    assert (got.code == 0) == (state == "carried")
+
+
 def test_a_protocol_without_regard_to_case_is_what_clients_write(nginx):
     got = nginx(preread(ALPN + r"~*\bH2\b a; ~\bX\b c; default b; }"))
     assert routes(got) == [("a", "alpn=h2"), ("c", "alpn=X"), ("default-backend", "b")]
