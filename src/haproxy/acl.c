@@ -179,6 +179,9 @@ static void take_number(struct arena *a, const struct criterion *c, struct term 
 	const char *text = c->count > 0 ? c->values[0] : "";
 
 	t->kind = kind;
+	t->stored = kind == TERM_OPEN		       ? "conn_cur"
+		    : strstr(c->name, "_sess_") != NULL ? "sess_rate"
+							: "conn_rate";
 	/* sc0_conn_rate, sc_conn_rate(0), sc_conn_rate(0,TABLE); src_conn_rate, src_conn_rate(TABLE) */
 	if (c->name[1] == 'c') {
 		const char *comma = strchr(c->argument, ',');

@@ -322,6 +322,7 @@ struct term {
 	const char *differs; /* not NULL: how it is not quite the same */
 	unsigned number;
 	const char *name;     /* TERM_NONE_UP, TERM_RATE: of the backend or table; "" = this one */
+	const char *stored;   /* TERM_RATE, TERM_OPEN: what a stick-table has to store for it */
 	char counter;	      /* TERM_RATE, TERM_OPEN: of track-sc0 '0'; '\0' = of the client's address */
 	struct old_line *acl; /* where it was named, NULL = in the rule itself */
 	struct term *same;    /* another one, whose acl line added to the value */

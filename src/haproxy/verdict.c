@@ -34,24 +34,56 @@ void rules_add_networks(struct rules *r, struct old_line *line, const char *key,
 	work_add_list(r->h->ini, r->out, line, key, &list, !file);
 }
 
+/* What a stick-table line stores under this name: behind the name, such as "(10s),gpc0". NULL: nothing. */
+static const char *stored(const struct old_line *table, const char *name)
+{
+	for (size_t i = 1; i < table->count; i++) {
+		const char *item = table->words[i];
+
+		if (strcmp(table->words[i - 1], "store") != 0)
+			continue;
+		for (; *item != '\0'; item += *item == ',') {
+			const size_t len = strcspn(item, ",("), all = strcspn(item, ",");
+
+			if (len == strlen(name) && strncmp(item, name, len) == 0)
+				return item + len;
+			item += all;
+		}
+	}
+	return NULL;
+}
+
+/* The stick-table that a term looks into; NULL: none is known. */
+static struct old_line *table_line(struct rules *r, const struct term *t)
+{
+	const struct proxy *p = rules_table_of(r, t);
+
+	return p != NULL ? p->slots[SLOT_TABLE].line : NULL;
+}
+
 /* The period of the rate in a stick-table, such as "10s". */
 static const char *period_of(struct rules *r, const struct term *t)
 {
-	const struct proxy *p = rules_table_of(r, t);
-	const struct slot_value *s;
+	struct old_line *table = table_line(r, t);
+	const char *at = table != NULL ? stored(table, t->stored) : NULL;
 
-	s = p != NULL ? &p->slots[SLOT_TABLE] : NULL;
-	for (size_t i = 0; s != NULL && s->line != NULL && i < s->line->count; i++) {
-		const char *at = strstr(s->line->words[i], "conn_rate(");
+	if (at == NULL || at[0] != '(')
+		return NULL;
+	haproxy_take_table(r->h, table);
+	return haproxy_duration(r->h->arena, arena_strndup(r->h->arena, at + 1, strcspn(at + 1, ")")));
+}
 
-		if (at == NULL)
-			at = strstr(s->line->words[i], "sess_rate(");
-		if (at == NULL)
-			continue;
-		haproxy_take_table(r->h, s->line);
-		return haproxy_duration(r->h->arena,
-					arena_strndup(r->h->arena, at + 10, strcspn(at + 10, ")")));
-	}
+/* Why HAProxy has no number to compare, so that it refuses nobody; NULL: it has one. */
+static const char *why_no_number(struct rules *r, const struct term *t, enum rules_counted counted)
+{
+	const struct old_line *table = table_line(r, t);
+
+	if (counted == RULES_COUNTED_NEVER)
+		return "nothing has counted the client by then (track-sc): HAProxy refuses nobody here";
+	if (table != NULL && stored(table, t->stored) == NULL)
+		return arena_printf(r->h->arena,
+				    "the stick-table does not store %s: HAProxy refuses nobody here",
+				    t->stored);
 	return NULL;
 }
 
@@ -244,10 +276,10 @@ static void limit(struct rules *r, struct accepted *acc, struct old_line *line, 
 	const struct term *t = alt->rate != NULL ? alt->rate : alt->open;
 	const enum rules_counted counted = rules_counted_at(r, line, t);
 	const unsigned number = t->number + (counted == RULES_COUNTED_LATER);
+	const char *none = why_no_number(r, t, counted);
 
-	if (counted == RULES_COUNTED_NEVER) {
-		old_set(r->h->arena, line, OLD_NO_EFFECT,
-			"nothing has counted the client by then (track-sc): HAProxy refuses nobody here");
+	if (none != NULL) {
+		old_set(r->h->arena, line, OLD_NO_EFFECT, "%s", none);
 		return;
 	}
 	if (alt->rate != NULL && period == NULL) {

@@ -471,6 +471,20 @@ def test_a_limit_of_what_nothing_counts_refuses_nobody(haproxy, rules):
     assert "per-source" not in got.ini and got.code == 0
 
 
+@pytest.mark.parametrize("store, term, limits", [
+    ("conn_rate(10s)", "sc0_conn_cur gt 3", False), ("gpc0", "src_conn_cur gt 3", False),
+    ("sess_rate(10s)", "sc0_conn_rate gt 3", False), ("conn_rate(10s)", "src_sess_rate gt 3", False),
+    ("gpc0,conn_cur", "sc0_conn_cur gt 3", True), ("gpc0 store conn_cur", "sc0_conn_cur gt 3", True),
+    ("gpc0,sess_rate(10s)", "sc0_sess_rate gt 3", True)
+])
+def test_a_limit_of_what_the_table_does_not_store_refuses_nobody(haproxy, store, term, limits):
+    got = haproxy(listen(f"stick-table type ip size 1k store {store}\n{CONNECTION}track-sc0 src\n"
+                         f"{CONNECTION}reject if {{ {term} }}\n"))
+    state, why = got.state(CONNECTION + "reject")
+    assert ("per-source" in got.ini, state == "no-effect", got.code) == (limits, not limits, 0)
+    assert limits or "does not store" in why
+
+
 @pytest.mark.parametrize("lines, said", [
     ("tcp-request inspect-delay 1s\nuse_backend x if { req.ssl_sni a.example }", True),
     ("tcp-request content accept if { req.ssl_hello_type 1 }\nuse_backend x if { req.ssl_sni a.example }",
