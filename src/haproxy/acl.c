@@ -4,6 +4,7 @@
  *
  * Main thread.
  */
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,7 @@ struct criterion {
 	size_t count;
 	const char **files;
 	size_t file_count;
+	bool any_case;	/* -i */
 	bool converted; /* a converter follows, such as ",lower" */
 };
 
@@ -45,6 +47,40 @@ static void take_suffix(struct arena *a, struct criterion *c)
 	}
 }
 
+/* Takes the flags, which come before the values; behind "--", everything is a value. The number of the first
+ * word behind them. */
+static size_t take_flags(struct criterion *c, const char *const *words, size_t count)
+{
+	size_t i = 1;
+
+	for (; i < count && words[i][0] == '-'; i++) {
+		if (strcmp(words[i], "--") == 0)
+			return i + 1;
+		if (strcmp(words[i], "-i") == 0)
+			c->any_case = true;
+		else if (strcmp(words[i], "-m") == 0 && i + 1 < count)
+			c->match = words[++i];
+		else if (strcmp(words[i], "-f") == 0 && i + 1 < count)
+			c->files[c->file_count++] = words[++i];
+		else if (strcmp(words[i], "-n") != 0)
+			break;
+	}
+	return i;
+}
+
+static bool is_operator(const char *word)
+{
+	return strlen(word) == 2 && strstr("gt ge lt le eq", word) != NULL;
+}
+
+static void take_values(struct criterion *c, const char *const *words, size_t at, size_t count)
+{
+	if (at < count && is_operator(words[at]))
+		c->op = words[at++];
+	while (at < count)
+		c->values[c->count++] = words[at++];
+}
+
 static void read_criterion(struct arena *a, const char *const *words, size_t count, struct criterion *c)
 {
 	const char *name = words[0], *comma;
@@ -60,20 +96,7 @@ static void read_criterion(struct arena *a, const char *const *words, size_t cou
 	comma = strchr(name + len + strlen(c->argument), ',');
 	c->converted = comma != NULL && strcmp(comma, ",lower") != 0;
 	take_suffix(a, c);
-	for (size_t i = 1; i < count; i++) {
-		if (strcmp(words[i], "--") == 0)
-			continue;
-		if (strcmp(words[i], "-i") == 0 || strcmp(words[i], "-n") == 0)
-			continue;
-		if (strcmp(words[i], "-m") == 0 && i + 1 < count)
-			c->match = words[++i];
-		else if (strcmp(words[i], "-f") == 0 && i + 1 < count)
-			c->files[c->file_count++] = words[++i];
-		else if (c->count == 0 && strlen(words[i]) == 2 && strstr("gt ge lt le eq", words[i]) != NULL)
-			c->op = words[i];
-		else
-			c->values[c->count++] = words[i];
-	}
+	take_values(c, words, take_flags(c, words, count), count);
 }
 
 static const char *with_files(struct arena *a, const struct criterion *c, struct term *t)
@@ -105,7 +128,7 @@ static bool may_be_asked_for(const struct criterion *c, const char *value)
 {
 	const bool whole = c->match[0] == '\0' || strcmp(c->match, "str") == 0;
 
-	return strpbrk(value, "/:@ *") == NULL && !(whole && value[0] == '.');
+	return strpbrk(value, "/:@ *") == NULL && value[0] != '-' && !(whole && value[0] == '.');
 }
 
 /* Drops what no client asks for. False: nothing is left. */
@@ -192,30 +215,50 @@ static void take_number(struct arena *a, const struct criterion *c, struct term 
 		t->name = c->argument;
 	}
 	t->number = (unsigned)strtoul(text, NULL, 10);
-	if (strcmp(c->op, "ge") == 0 && t->number > 0)
+	if (c->count != 1 || text[strspn(text, "0123456789")] != '\0')
+		other(a, t, "a count that is compared with more than one number");
+	else if (strcmp(c->op, "ge") == 0 && t->number > 0)
 		t->number--;
 	else if (strcmp(c->op, "gt") != 0)
 		other(a, t, "a count that is compared in another way than gt and ge");
 }
 
+/* The ports that one value stands for, "" for none. */
+static const char *ports_of(struct arena *a, const char *op, const char *value)
+{
+	char *copy = arena_strndup(a, value, strlen(value)), *colon = strchr(copy, ':');
+	const unsigned long n = strtoul(value, NULL, 10);
+
+	if (colon != NULL)
+		*colon = '-';
+	if (op[0] == 'g')
+		return n + (op[1] == 't') > 65535 ? "" : arena_printf(a, "%lu-65535", n + (op[1] == 't'));
+	if (op[0] == 'l')
+		return n <= (op[1] == 't') ? "" : arena_printf(a, "1-%lu", n - (op[1] == 't'));
+	return copy;
+}
+
+/* An operator is for the values up to the next one. */
 static void take_port(struct arena *a, struct criterion *c, struct term *t)
 {
-	const unsigned long n = c->count > 0 ? strtoul(c->values[0], NULL, 10) : 0;
+	const char *op = c->op;
+	size_t kept = 0;
 
 	t->kind = TERM_PORT;
 	for (size_t i = 0; i < c->count; i++) {
-		char *copy = arena_strndup(a, c->values[i], strlen(c->values[i])), *colon = strchr(copy, ':');
-
-		if (colon != NULL)
-			*colon = '-';
-		c->values[i] = copy;
+		if (is_operator(c->values[i])) {
+			op = c->values[i];
+			continue;
+		}
+		c->values[kept] = ports_of(a, op, c->values[i]);
+		kept += c->values[kept][0] != '\0';
 	}
-	if (strcmp(c->op, "gt") == 0 || strcmp(c->op, "ge") == 0)
-		t->value = arena_printf(a, "%lu-65535", n + (c->op[1] == 't'));
-	else if (strcmp(c->op, "lt") == 0 || strcmp(c->op, "le") == 0)
-		t->value = arena_printf(a, "1-%lu", n - (c->op[1] == 't'));
-	else
-		t->value = with_files(a, c, t);
+	c->count = kept;
+	t->value = with_files(a, c, t);
+	if (c->count + c->file_count == 0) {
+		t->kind = TERM_FALSE;
+		t->value = "there is no such port";
+	}
 }
 
 static bool is_one_of(const char *name, const char *const *list)
@@ -311,6 +354,31 @@ static bool begins_as_tls(const struct criterion *c)
 	return found;
 }
 
+static const char *lower(struct arena *a, const char *text)
+{
+	char *copy = arena_strndup(a, text, strlen(text));
+
+	for (char *c = copy; *c != '\0'; c++)
+		*c = (char)tolower((unsigned char)*c);
+	return copy;
+}
+
+static void take_alpn(struct arena *a, const struct criterion *c, struct term *t)
+{
+	t->kind = TERM_ALPN;
+	t->value = work_joined(a, c->values, c->count, ",");
+	if (c->any_case)
+		t->value = lower(a, t->value);
+	if (c->match[0] != '\0' && strcmp(c->match, "str") != 0)
+		other(a, t, "a part of a protocol's name: write the names, req.ssl_alpn h2");
+	for (size_t i = 0; i < c->count; i++)
+		if (strchr(c->values[i], ',') != NULL)
+			other(a, t,
+			      "HAProxy compares with one protocol of the client at a time, not with a list");
+	if (c->file_count > 0)
+		other(a, t, "a file of protocols: write their names");
+}
+
 static void take_payload(struct arena *a, const struct criterion *c, struct term *t)
 {
 	const bool binary = c->count == 1 && strncasecmp(c->values[0], "5353482d", 8) == 0;
@@ -347,9 +415,8 @@ static void take_criterion(struct arena *a, struct criterion *c, struct term *t)
 		t->kind = TERM_DATA;
 		if (c->converted || !haproxy_is_any_length(c->op, c->values, c->count, &t->negated))
 			other(a, t, "a number of bytes: weir can tell whether there are any");
-	} else if (strcmp(c->name, "req.ssl_alpn") == 0 && !c->converted) {
-		t->kind = TERM_ALPN;
-		t->value = work_joined(a, c->values, c->count, ",");
+	} else if (strcmp(c->name, "req.ssl_alpn") == 0) {
+		take_alpn(a, c, t);
 	} else if (strcmp(c->name, "req.proto_http") == 0 || strcmp(c->name, "req_proto_http") == 0) {
 		t->kind = TERM_HTTP;
 	} else if (is_one_of(c->name, payload_names)) {
