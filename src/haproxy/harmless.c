@@ -4,6 +4,7 @@
  *
  * They end the waiting, or are for logs and for other lines. Main thread.
  */
+#include <stdint.h>
 #include <string.h>
 
 #include "route.h"
@@ -125,26 +126,96 @@ void haproxy_responses(struct haproxy *h, struct proxy *p)
 	}
 }
 
-static bool has_content_rule(const struct proxy *p)
+/* ---- who waits ---- */
+
+/* Does the condition ask for what a client sends, or for the end of inspect-delay? */
+static bool needs_data(const struct condition *c)
 {
-	for (size_t i = 0; i < p->lists[LIST_RULE].count; i++)
-		if (strcmp(old_word(p->lists[LIST_RULE].list[i], 1), "content") == 0)
-			return true;
-	return p->from != NULL && has_content_rule(p->from);
+	for (size_t i = 0; i < c->count; i++)
+		for (size_t t = 0; t < c->counts[i]; t++)
+			switch (c->all[i][t]->kind) {
+			case TERM_SRC:
+			case TERM_PORT:
+			case TERM_FALSE:
+			case TERM_NONE_UP:
+			case TERM_RATE:
+			case TERM_OPEN:
+				break;
+			case TERM_TRUE:
+				if (c->all[i][t]->differs == NULL)
+					break;
+				return true;
+			default:
+				return true;
+			}
+	return c->error != NULL;
 }
 
-void haproxy_say_who_waits(struct haproxy *h, struct proxy *p, const struct use_line *routes,
-			   size_t count)
-{
-	bool waits = slot_on(p, SLOT_INSPECT) && has_content_rule(p);
+/* How HAProxy goes on at a rule: at once, for all clients or some, or once a client has sent something. */
+enum pace { PACE_NEXT, PACE_AT_ONCE, PACE_SOME_AT_ONCE, PACE_WAITS };
 
-	for (size_t i = 0; i < count && !waits; i++)
-		waits = routes[i].to != NULL && slot_on(routes[i].owner, SLOT_INSPECT) &&
-			has_content_rule(routes[i].owner);
-	if (!waits)
+static enum pace pace_of(struct haproxy *h, struct proxy *owner, const struct old_line *line)
+{
+	const char *what = old_word(line, 2);
+	const bool judges = strcmp(what, "accept") == 0 || refuses(line, 2);
+	struct condition c;
+
+	if (rules_kind(line) != RULES_OF_CONTENTS)
+		return PACE_NEXT;
+	if (judges && line->count == 3)
+		return PACE_AT_ONCE;
+	if (!judges) /* such as set-var(req.x) req.ssl_sni, which waits for that */
+		return strncmp(what, "track-sc", 8) == 0 ? PACE_NEXT : PACE_WAITS;
+	haproxy_terms(h, owner, line->words + 4, line->count - 4, strcmp(old_word(line, 3), "unless") == 0,
+		      &c);
+	if (needs_data(&c))
+		return PACE_WAITS;
+	return what[0] == 'a' && !condition_never_holds(&c) ? PACE_SOME_AT_ONCE : PACE_NEXT;
+}
+
+#define SPARED                                                                                          \
+	"HAProxy mostly chooses the backend of these clients before they have sent anything: weir waits, " \
+	"as the conditions need it"
+
+/* Do clients of HAProxy's wait for data in the rules of a section? Says which lines spare some of them. */
+static bool waits(struct haproxy *h, struct proxy *p)
+{
+	struct proxy *const owners[] = {p->from, p};
+	struct old_lines early = {.count = 0};
+
+	for (size_t i = 0; i < ARRAY_LEN(owners); i++) {
+		const struct old_lines *rules = owners[i] != NULL ? &owners[i]->lists[LIST_RULE] : NULL;
+		const size_t most = i == 0 ? HANDED_DOWN_MAX : SIZE_MAX;
+
+		for (size_t n = 0; rules != NULL && n < rules->count && n < most; n++) {
+			struct old_line *line = rules->list[n];
+			const enum pace pace = pace_of(h, owners[i], line);
+
+			if (pace == PACE_AT_ONCE)
+				return false;
+			if (pace == PACE_SOME_AT_ONCE)
+				old_lines_add(h->arena, &early, line);
+			if (pace != PACE_WAITS)
+				continue;
+			for (size_t e = 0; e < early.count; e++)
+				old_set(h->arena, early.list[e], OLD_DIFFERENT, SPARED);
+			return true;
+		}
+	}
+	return false;
+}
+
+void haproxy_say_who_waits(struct haproxy *h, struct proxy *p, const struct use_line *routes, size_t count)
+{
+	bool found = slot_on(p, SLOT_INSPECT) && waits(h, p);
+
+	for (size_t i = 0; i < count && !found; i++)
+		found = routes[i].to != NULL && slot_on(routes[i].owner, SLOT_INSPECT) &&
+			waits(h, routes[i].owner);
+	if (!found)
 		work_note(h->work,
-			  "'%s' has no 'tcp-request content' line with an inspect-delay: HAProxy mostly "
-			  "chooses the backend before a client has sent anything; weir waits, as the "
-			  "conditions need it",
+			  "'%s' has no 'tcp-request content' line that waits for data, with an "
+			  "inspect-delay: HAProxy mostly chooses the backend before a client has sent "
+			  "anything; weir waits, as the conditions need it",
 			  p->name);
 }

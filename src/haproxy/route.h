@@ -44,7 +44,7 @@ void haproxy_route_terms(struct haproxy *h, struct proxy *p, const struct use_li
 void haproxy_use_server_taken(struct haproxy *h, struct proxy *p, const struct use_line *route);
 
 /* HAProxy waits for data only where a rule for content asks for it. Says so of a section without one whose
- * routes depend on data. */
+ * routes depend on data, and of lines that accept clients before such a rule. */
 void haproxy_say_who_waits(struct haproxy *h, struct proxy *p, const struct use_line *routes,
 			   size_t count);
 

@@ -9,6 +9,7 @@
 
 #define RULE_KINDS 3 /* connection, session, content: each is judged for itself, to its first verdict */
 #define RULES_OF_CONNECTIONS 0
+#define RULES_OF_CONTENTS    2
 
 /* A tcp-request rule, and the section whose acls it names. */
 struct rule {

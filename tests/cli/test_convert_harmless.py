@@ -7,6 +7,7 @@ Runs the binary named by WEIR_BIN (build/src/weir).
 import pytest
 
 from test_convert import TIMES, listen
+from test_convert_rules import ROUTED
 
 
 def in_global(line):
@@ -151,3 +152,43 @@ def test_that_haproxy_shows_no_page_in_mode_tcp_is_told(haproxy, mode, shown):
 def test_the_port_of_a_page_may_be_a_variable(haproxy):
     got = haproxy(listen() + 'listen stats\nmode http\nbind ":${PORT}"\nstats enable\n')
     assert got.value("stats", "bind") == "0.0.0.0:${PORT}" and got.code == 0
+
+
+# ---- who waits for what a client sends ----------------------------------------------------------------
+
+
+WAITING = "tcp-request inspect-delay 1s\ntcp-request content {}\nuse_backend x if {{ req.ssl_sni a.example }}"
+
+
+@pytest.mark.parametrize("lines, said", [
+    ("tcp-request inspect-delay 1s\nuse_backend x if { req.ssl_sni a.example }", True),
+    ("tcp-request content accept if { req.ssl_hello_type 1 }\nuse_backend x if { req.ssl_sni a.example }",
+     True),
+    ("tcp-request inspect-delay 1s\ntcp-request content accept if { req.ssl_hello_type 1 }\n"
+     "use_backend x if { req.ssl_sni a.example }", False),
+    ("use_backend x if { src 10.1.0.0/16 }", False),
+    (WAITING.format("accept if { src 10.0.0.0/8 }"), True), (WAITING.format("accept"), True),
+    (WAITING.format("reject if { src 10.0.0.0/8 }"), True), (WAITING.format("track-sc0 src"), True),
+    (WAITING.format("accept if FALSE { req.len gt 0 }"), False),
+    (WAITING.format("accept if WAIT_END"), False),
+    (WAITING.format("set-var(req.x) req.ssl_sni"), False), (WAITING.format("reject if !HTTP"), False),
+])
+def test_a_note_says_that_haproxy_does_not_wait(haproxy, lines, said):
+    got = haproxy(ROUTED % lines)
+    assert any("before a client has sent" in note for note in got.report["notes"]) == said
+
+
+@pytest.mark.parametrize("lines, different", [
+    (["accept if { src 10.0.0.0/8 }", "accept if { req.ssl_hello_type 1 }"], [True, False]),
+    (["accept if { dst_port 443 }", "accept if { src 10.0.0.0/8 }", "accept if WAIT_END"],
+     [True, True, False]),
+    (["accept if { req.ssl_hello_type 1 }", "accept if { src 10.0.0.0/8 }"], [False, False]),
+    (["accept if FALSE", "accept if { req.ssl_hello_type 1 }"], [False, False]),
+])
+def test_clients_that_are_accepted_before_others_wait_are_named(haproxy, lines, different):
+    rules = ["tcp-request content " + line for line in lines]
+    got = haproxy(ROUTED % "\n".join(["tcp-request inspect-delay 1s", *rules,
+                                      "use_backend x if { req.ssl_sni a.example }"]))
+    assert [got.state(rule)[0] == "different" for rule in rules] == different
+    got = haproxy(ROUTED % "\n".join(["tcp-request inspect-delay 1s", *rules]))
+    assert [got.state(rule)[0] for rule in rules] == ["no-effect"] * len(rules)

@@ -483,16 +483,3 @@ def test_a_limit_of_what_the_table_does_not_store_refuses_nobody(haproxy, store,
     state, why = got.state(CONNECTION + "reject")
     assert ("per-source" in got.ini, state == "no-effect", got.code) == (limits, not limits, 0)
     assert limits or "does not store" in why
-
-
-@pytest.mark.parametrize("lines, said", [
-    ("tcp-request inspect-delay 1s\nuse_backend x if { req.ssl_sni a.example }", True),
-    ("tcp-request content accept if { req.ssl_hello_type 1 }\nuse_backend x if { req.ssl_sni a.example }",
-     True),
-    ("tcp-request inspect-delay 1s\ntcp-request content accept if { req.ssl_hello_type 1 }\n"
-     "use_backend x if { req.ssl_sni a.example }", False),
-    ("use_backend x if { src 10.1.0.0/16 }", False),
-])
-def test_a_note_says_that_haproxy_does_not_wait(haproxy, lines, said):
-    got = haproxy(ROUTED % lines)
-    assert any("before a client has sent" in note for note in got.report["notes"]) == said
