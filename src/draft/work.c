@@ -216,19 +216,27 @@ const char *work_lines(struct arena *a, const char *list)
 	return out;
 }
 
+/* Can an item be judged here? What is in files and variables is known on the target machine. */
+static bool is_judged(const char *item)
+{
+	return item[0] != '@' && strstr(item, "${") == NULL;
+}
+
 #define NETWORKS_BYTES 100 /* of a line that a person can read */
 
 void work_add_list(struct ini *ini, struct ini_section *s, struct old_line *from, const char *key,
 		   const struct work_list *list, bool judged)
 {
-	const char *text = "";
+	const char *text = "", *stand_in = "";
 
 	for (size_t i = 0; i < list->count; i++) {
 		text = ini_join(ini->arena, text, list->items[i]);
+		if (!judged && is_judged(list->items[i]))
+			stand_in = ini_join(ini->arena, stand_in, list->items[i]);
 		if (strlen(text) < NETWORKS_BYTES && i + 1 < list->count)
 			continue;
-		ini_add(ini, s, from, key, "%s", text)->stand_in = judged ? NULL : "";
-		text = "";
+		ini_add(ini, s, from, key, "%s", text)->stand_in = judged ? NULL : stand_in;
+		text = stand_in = "";
 	}
 }
 
@@ -249,6 +257,23 @@ void work_list_split(struct arena *a, struct work_list *list, const char *text)
 	}
 }
 
+/* "src=10.0.0.1,@FILE" without the file; NULL: nothing is left. */
+static const char *without_files(struct arena *a, const char *word)
+{
+	const size_t key = strcspn(word, "=");
+	struct work_list all = {.count = 0}, judged = {.count = 0};
+
+	if (word[key] != '=')
+		return NULL;
+	work_list_split(a, &all, word + key + 1);
+	for (size_t i = 0; i < all.count; i++)
+		if (is_judged(all.items[i]))
+			work_list_add(a, &judged, all.items[i]);
+	if (judged.count == 0)
+		return NULL;
+	return arena_printf(a, "%.*s=%s", (int)key, word, work_joined(a, judged.items, judged.count, ","));
+}
+
 const char *work_without_files(struct arena *a, const char *text)
 {
 	const char *out = "";
@@ -257,8 +282,13 @@ const char *work_without_files(struct arena *a, const char *text)
 		const size_t len = strcspn(text, " ");
 		const char *word = arena_strndup(a, text, len);
 
-		if (strchr(word, '@') != NULL)
-			word = strncmp(word, "src=", 4) == 0 ? "src=192.0.2.1" : "sni=name.invalid";
+		if (strchr(word, '@') != NULL) {
+			const char *rest = without_files(a, word);
+
+			word = rest != NULL			 ? rest
+			       : strncmp(word, "src=", 4) == 0 ? "src=192.0.2.1"
+							       : "sni=name.invalid";
+		}
 		out = ini_join(a, out, word);
 		text += len + (text[len] == ' ');
 	}

@@ -476,6 +476,17 @@ bool haproxy_predefined(const char *name, struct term *t)
 	return false;
 }
 
+/* Looks into the files: a network that weir refuses would keep it from starting. */
+static void take_files(struct haproxy *h, const struct criterion *c, struct term *t)
+{
+	const char *why = NULL;
+
+	for (size_t i = 0; i < c->file_count && why == NULL && t->kind == TERM_SRC; i++)
+		why = haproxy_network_file_refused(h, c->files[i]);
+	if (why != NULL)
+		other(h->arena, t, why);
+}
+
 struct term *haproxy_term(struct haproxy *h, const struct proxy *p, const char *const *words, size_t count,
 			  struct old_line *acl)
 {
@@ -501,5 +512,6 @@ struct term *haproxy_term(struct haproxy *h, const struct proxy *p, const char *
 	take_criterion(h->arena, &c, t);
 	if (c.converted && t->kind != TERM_OTHER)
 		other(h->arena, t, "a converter of HAProxy");
+	take_files(h, &c, t);
 	return t;
 }

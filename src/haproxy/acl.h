@@ -12,6 +12,8 @@ struct term *haproxy_term(struct haproxy *h, const struct proxy *p, const char *
 			  struct old_line *acl);
 /* Takes HAProxy's own name of a condition, such as LOCALHOST. False: it is none. */
 bool haproxy_predefined(const char *name, struct term *t);
+/* Why weir refuses a file of networks; NULL: it takes all entries, or the file is not here. */
+const char *haproxy_network_file_refused(struct haproxy *h, const char *path);
 
 /* Adds the names of a file that weir does not take as it is: none with `whole` names, unless it has patterns
  * of weir's. False: it is taken as it is, or cannot be read. */

@@ -145,6 +145,7 @@ struct haproxy {
 	size_t own_names; /* backends that were looked at for the names of clients */
 	size_t use_routes, use_pairs; /* how many of them there are, and were compared */
 	struct proxy *defaults; /* the last */
+	struct index network_files; /* of -f: why weir refuses them, "" = it does not */
 	struct index asked;	/* the names of resolvers that converted servers ask */
 	struct old_lines asks_system;  /* servers with a name, and no resolvers */
 	const struct proxy *resolvers; /* whose name servers are ours; NULL = nobody's */

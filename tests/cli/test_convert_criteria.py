@@ -79,3 +79,33 @@ def test_a_limit_with_more_than_one_number_is_lost(haproxy, numbers):
     got = haproxy(ROUTED % ("stick-table type ip size 1k store conn_cur\n"
                             "tcp-request connection track-sc0 src\n" + rule))
     assert got.state(rule)[0] == "lost" and "maxconn-per-source" not in got.sections["frontend f"]
+
+
+# ---- files --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("entry, said", [
+    ("10.1.2.3/16", "write 10.1.0.0/16"), ("10.0.0.0/255.0.0.0", "write a number from 0 to 32"),
+    ("lb.example.com", "address"), ("10.0.0.0-10.0.0.9", "address"),
+])
+def test_a_file_with_a_network_that_weir_refuses_is_lost(route, tmp_path, entry, said):
+    path = tmp_path / "lan.lst"
+    path.write_text(f"# offices\n192.0.2.7\n\n  {entry} \n", encoding="ascii")
+    state, why, words = route(f"src -f {path}")
+    assert (state, words) == ("lost", None) and f"{path}:4: weir does not take '{entry}'" in why
+    assert said in why
+
+
+def test_a_file_of_networks_is_read_by_weir(route, tmp_path):
+    path = tmp_path / "lan.lst"
+    path.write_text("# offices\n192.0.2.7\r\n\n10.0.0.0/8\n2001:db8::/32\n", encoding="ascii")
+    state, _, words = route(f"src -f {path}")
+    assert (state, words) == ("carried", f"src=@{path}")
+
+
+@pytest.mark.parametrize("rule", ["tcp-request connection reject if {{ {} }}", "use_backend x if {{ {} }}"])
+def test_what_is_beside_a_file_is_judged(haproxy, rule):
+    rule = rule.format("src -f /etc/haproxy/lan.lst 10.0.0.1 lb.example.com")
+    got = haproxy(ROUTED % rule)
+    state, why = got.state(rule)
+    assert state == "lost" and "'lb.example.com' is not a valid network" in why and got.code == 10

@@ -66,7 +66,7 @@ size_t work_word_len(const char *text);
 /* Adds a backend whose clients are closed. */
 void work_add_closed(struct ini *ini, const char *name);
 
-/* The words of a use-backend line with something in place of each @FILE, to judge it by. */
+/* The words of a use-backend line without @FILE, or with something in its place, to judge it by. */
 const char *work_without_files(struct arena *a, const char *text);
 /* The same for a line with ${VARIABLES}: an "x" for each in a word with quotes, `first` for another first
  * word that has one, and none of the others. */
