@@ -13,20 +13,6 @@
 #include "weir/base/check.h"
 #include "weir/base/digit.h"
 
-/* A criterion with its flags and values. */
-struct criterion {
-	const char *name;     /* "req.ssl_sni" without arguments */
-	const char *argument; /* between parentheses; "" = none */
-	const char *match;    /* -m */
-	const char *op;	      /* gt, ge, lt, le, eq */
-	const char **values;
-	size_t count;
-	const char **files;
-	size_t file_count;
-	bool any_case;	/* -i */
-	bool converted; /* a converter follows, such as ",lower" */
-};
-
 static bool ends_with(const char *text, const char *end)
 {
 	const size_t len = strlen(text), end_len = strlen(end);
@@ -94,12 +80,13 @@ static void read_criterion(struct arena *a, const char *const *words, size_t cou
 		c->argument = arena_strndup(a, name + len + 1, strcspn(name + len + 1, ")"));
 	/* A comma between the parentheses of the criterion is not a converter's. */
 	comma = strchr(name + len + strlen(c->argument), ',');
-	c->converted = comma != NULL && strcmp(comma, ",lower") != 0;
+	c->lowered = comma != NULL && strcmp(comma, ",lower") == 0;
+	c->converted = comma != NULL && !c->lowered;
 	take_suffix(a, c);
 	take_values(c, words, take_flags(c, words, count), count);
 }
 
-static const char *with_files(struct arena *a, const struct criterion *c, struct term *t)
+const char *criterion_values(struct arena *a, const struct criterion *c, struct term *t)
 {
 	const char *text = work_joined(a, c->values, c->count, ",");
 
@@ -110,91 +97,10 @@ static const char *with_files(struct arena *a, const struct criterion *c, struct
 	return text;
 }
 
-static void other(struct arena *a, struct term *t, const char *why)
+void term_other(struct arena *a, struct term *t, const char *why)
 {
 	t->kind = TERM_OTHER;
 	t->value = arena_printf(a, "%s", why);
-}
-
-/* A match anywhere in the name. */
-static bool is_part(const char *match)
-{
-	return strcmp(match, "sub") == 0 || strcmp(match, "dom") == 0;
-}
-
-/* May a client ask for a name that HAProxy finds with this value? Not with a path or a port in it; nor with a
- * star, or a dot at the start of a whole name, which are patterns of weir's. */
-static bool may_be_asked_for(const struct criterion *c, const char *value)
-{
-	const bool whole = c->match[0] == '\0' || strcmp(c->match, "str") == 0;
-
-	return strpbrk(value, "/:@ *") == NULL && value[0] != '-' && !(whole && value[0] == '.');
-}
-
-/* Drops what no client asks for. False: nothing is left. */
-static bool keep_names(struct criterion *c, struct term *t)
-{
-	bool pattern = false;
-	size_t kept = 0;
-
-	if (strcmp(c->match, "reg") == 0)
-		return true;
-	for (size_t i = 0; i < c->count; i++) {
-		if (may_be_asked_for(c, c->values[i]))
-			c->values[kept++] = c->values[i];
-		else
-			pattern = pattern || c->values[i][0] == '*' || c->values[i][0] == '.';
-	}
-	if (kept == c->count)
-		return true;
-	c->count = kept;
-	t->differs = pattern ? "without what no client asks for: HAProxy compares '*.NAME' letter by letter"
-			     : "without what is no name of a server: no client asks for that";
-	if (kept > 0 || c->file_count > 0)
-		return true;
-	t->kind = TERM_FALSE;
-	t->value = "no client asks for such a name";
-	if (pattern)
-		t->value = "no client asks for such a name: HAProxy compares '*.NAME' and '.NAME' letter by "
-			   "letter; for the names below NAME, write sni=*.NAME";
-	return false;
-}
-
-static void take_sni(struct arena *a, struct criterion *c, struct term *t)
-{
-	t->kind = TERM_SNI;
-	if (strcmp(c->match, "found") == 0) {
-		t->kind = TERM_ANY_SNI;
-		return;
-	}
-	if (strcmp(c->match, "reg") == 0 && c->count > 0) {
-		c->count = haproxy_names_of_patterns(a, c->values, c->count, t);
-		if (c->count == 0)
-			return;
-	}
-	if (!keep_names(c, t))
-		return;
-	for (size_t i = 0; i < c->count; i++) {
-		const char *v = c->values[i];
-
-		if (strcmp(c->match, "end") == 0 && v[0] == '.') {
-			c->values[i] = arena_printf(a, "*%s", v);
-		} else if (strcmp(c->match, "end") == 0 ||
-			   (is_part(c->match) && v[0] != '\0' && strchr(v + 1, '.') != NULL)) {
-			v += v[0] == '.';
-			t->differs = arena_printf(a, "only '%s' itself and the names below it", v);
-			c->values[i] = arena_printf(a, ".%s", v);
-		} else if (c->match[0] != '\0' && strcmp(c->match, "str") != 0 &&
-			   strcmp(c->match, "reg") != 0) {
-			other(a, t, "part of a name: write the names, or *.NAME");
-			return;
-		}
-	}
-	if (c->file_count > 0 && c->match[0] != '\0' && strcmp(c->match, "str") != 0) {
-		other(a, t, "a file of patterns that cannot be read here: convert where it is");
-		return;
-	}
-	t->value = with_files(a, c, t);
 }
 
 static void take_number(struct arena *a, const struct criterion *c, struct term *t, enum term_kind kind)
@@ -216,11 +122,11 @@ static void take_number(struct arena *a, const struct criterion *c, struct term 
 	}
 	t->number = (unsigned)strtoul(text, NULL, 10);
 	if (c->count != 1 || text[strspn(text, "0123456789")] != '\0')
-		other(a, t, "a count that is compared with more than one number");
+		term_other(a, t, "a count that is compared with more than one number");
 	else if (strcmp(c->op, "ge") == 0 && t->number > 0)
 		t->number--;
 	else if (strcmp(c->op, "gt") != 0)
-		other(a, t, "a count that is compared in another way than gt and ge");
+		term_other(a, t, "a count that is compared in another way than gt and ge");
 }
 
 /* The ports that one value stands for, "" for none. */
@@ -254,7 +160,7 @@ static void take_port(struct arena *a, struct criterion *c, struct term *t)
 		kept += c->values[kept][0] != '\0';
 	}
 	c->count = kept;
-	t->value = with_files(a, c, t);
+	t->value = criterion_values(a, c, t);
 	if (c->count + c->file_count == 0) {
 		t->kind = TERM_FALSE;
 		t->value = "there is no such port";
@@ -270,6 +176,7 @@ static bool is_one_of(const char *name, const char *const *list)
 }
 
 static const char *const sni_names[] = {"req.ssl_sni", "req_ssl_sni", NULL};
+
 /* Takes the names of files that weir does not take as they are. False: nothing is left to compare with. */
 static bool take_name_files(struct haproxy *h, struct criterion *c)
 {
@@ -306,11 +213,11 @@ static void take_src(struct arena *a, const struct criterion *c, struct term *t)
 	t->kind = TERM_SRC;
 	for (size_t i = 0; i < c->count; i++)
 		c->values[i] = haproxy_network(a, c->values[i]);
-	t->value = with_files(a, c, t);
+	t->value = criterion_values(a, c, t);
 	if (c->converted)
 		return;
 	if (t->value[0] == '\0' || (c->match[0] != '\0' && strcmp(c->match, "ip") != 0))
-		other(a, t, "an address that is not compared with networks");
+		term_other(a, t, "an address that is not compared with networks");
 }
 
 /* A hello of a client has type 1; the other types are nothing that a client begins with. */
@@ -322,7 +229,7 @@ static void take_hello(struct arena *a, const struct criterion *c, struct term *
 	if (c->converted || strcmp(c->match, "found") == 0)
 		return;
 	if (c->count != 1 || c->op[0] == 'l' || strcmp(value, strcmp(c->op, "gt") == 0 ? "0" : "1") != 0)
-		other(a, t, "a type of hello that is not a client's");
+		term_other(a, t, "a type of hello that is not a client's");
 }
 
 /* Is each value as long as the bytes that "(0,LENGTH)" takes? Only then can it be equal to them. */
@@ -370,13 +277,13 @@ static void take_alpn(struct arena *a, const struct criterion *c, struct term *t
 	if (c->any_case)
 		t->value = lower(a, t->value);
 	if (c->match[0] != '\0' && strcmp(c->match, "str") != 0)
-		other(a, t, "a part of a protocol's name: write the names, req.ssl_alpn h2");
+		term_other(a, t, "a part of a protocol's name: write the names, req.ssl_alpn h2");
 	for (size_t i = 0; i < c->count; i++)
 		if (strchr(c->values[i], ',') != NULL)
-			other(a, t,
+			term_other(a, t,
 			      "HAProxy compares with one protocol of the client at a time, not with a list");
 	if (c->file_count > 0)
-		other(a, t, "a file of protocols: write their names");
+		term_other(a, t, "a file of protocols: write their names");
 }
 
 static void take_payload(struct arena *a, const struct criterion *c, struct term *t)
@@ -391,7 +298,7 @@ static void take_payload(struct arena *a, const struct criterion *c, struct term
 		t->kind = TERM_TLS;
 		t->differs = "for a whole TLS hello, of every version: HAProxy compares its first bytes";
 	} else {
-		other(a, t, arena_printf(a, "'%s' is nothing that weir decides by", c->name));
+		term_other(a, t, arena_printf(a, "'%s' is nothing that weir decides by", c->name));
 	}
 }
 
@@ -402,19 +309,19 @@ static void take_criterion(struct arena *a, struct criterion *c, struct term *t)
 	} else if (strcmp(c->name, "dst_port") == 0) {
 		take_port(a, c, t);
 	} else if (is_one_of(c->name, sni_names)) {
-		take_sni(a, c, t);
+		criterion_take_sni(a, c, t);
 	} else if (is_one_of(c->name, hello_names)) {
 		take_hello(a, c, t);
 	} else if (is_one_of(c->name, version_names)) {
 		t->kind = TERM_TLS;
 		t->differs = "for TLS of every version";
 		if (c->converted || !haproxy_is_any_version(c->op, c->values, c->count))
-			other(a, t,
+			term_other(a, t,
 			      "a version of TLS: weir takes all of them, { req.ssl_hello_type 1 }");
 	} else if (is_one_of(c->name, length_names)) {
 		t->kind = TERM_DATA;
 		if (c->converted || !haproxy_is_any_length(c->op, c->values, c->count, &t->negated))
-			other(a, t, "a number of bytes: weir can tell whether there are any");
+			term_other(a, t, "a number of bytes: weir can tell whether there are any");
 	} else if (strcmp(c->name, "req.ssl_alpn") == 0) {
 		take_alpn(a, c, t);
 	} else if (strcmp(c->name, "req.proto_http") == 0 || strcmp(c->name, "req_proto_http") == 0) {
@@ -449,7 +356,7 @@ static void take_criterion(struct arena *a, struct criterion *c, struct term *t)
 		t->kind = TERM_FALSE;
 		t->value = "it is for clients whose TLS is terminated: weir passes it through";
 	} else {
-		other(a, t, arena_printf(a, "'%s' is nothing that weir decides by", c->name));
+		term_other(a, t, arena_printf(a, "'%s' is nothing that weir decides by", c->name));
 	}
 }
 
@@ -484,7 +391,7 @@ static void take_files(struct haproxy *h, const struct criterion *c, struct term
 	for (size_t i = 0; i < c->file_count && why == NULL && t->kind == TERM_SRC; i++)
 		why = haproxy_network_file_refused(h, c->files[i]);
 	if (why != NULL)
-		other(h->arena, t, why);
+		term_other(h->arena, t, why);
 }
 
 struct term *haproxy_term(struct haproxy *h, const struct proxy *p, const char *const *words, size_t count,
@@ -511,7 +418,7 @@ struct term *haproxy_term(struct haproxy *h, const struct proxy *p, const char *
 	}
 	take_criterion(h->arena, &c, t);
 	if (c.converted && t->kind != TERM_OTHER)
-		other(h->arena, t, "a converter of HAProxy");
+		term_other(h->arena, t, "a converter of HAProxy");
 	take_files(h, &c, t);
 	return t;
 }

@@ -7,6 +7,27 @@
 
 #include "sections.h"
 
+/* A criterion with its flags and values. */
+struct criterion {
+	const char *name;     /* "req.ssl_sni" without arguments */
+	const char *argument; /* between parentheses; "" = none */
+	const char *match;    /* -m */
+	const char *op;	      /* gt, ge, lt, le, eq */
+	const char **values;
+	size_t count;
+	const char **files;
+	size_t file_count;
+	bool any_case;	/* -i */
+	bool lowered;	/* ",lower" follows */
+	bool converted; /* another converter does */
+};
+
+/* The values and files as a list. */
+const char *criterion_values(struct arena *a, const struct criterion *c, struct term *t);
+void criterion_take_sni(struct arena *a, struct criterion *c, struct term *t);
+/* Says why a term cannot be converted. */
+void term_other(struct arena *a, struct term *t, const char *why);
+
 /* The term for a criterion with its flags and values; `acl` is the line that has it, or NULL. */
 struct term *haproxy_term(struct haproxy *h, const struct proxy *p, const char *const *words, size_t count,
 			  struct old_line *acl);

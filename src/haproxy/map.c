@@ -20,6 +20,7 @@ struct name_map {
 	struct proxy *p;
 	struct old_line *line;
 	const char *kind; /* "map", "map_end", "map_dom" */
+	bool lowered; /* the name is, before it is looked up */
 	const char *file;
 	const char *otherwise; /* "" = none */
 	struct group *groups;
@@ -45,7 +46,8 @@ static bool read_expression(struct name_map *m, const char *text)
 	for (size_t i = 0; i < ARRAY_LEN(begins); i++)
 		if (strncmp(text, begins[i], strlen(begins[i])) == 0)
 			at = text + strlen(begins[i]);
-	if (at != NULL && strncmp(at, "lower,", 6) == 0)
+	m->lowered = at != NULL && strncmp(at, "lower,", 6) == 0;
+	if (m->lowered)
 		at += 6;
 	open = at != NULL ? strchr(at, '(') : NULL;
 	close = open != NULL ? strchr(open, ')') : NULL;
@@ -108,6 +110,11 @@ static void take_entry(struct name_map *m, char *text)
 		return;
 	key[len] = '\0';
 	m->entries++;
+	if (m->lowered && strpbrk(key, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != NULL) {
+		old_set(m->h->arena, m->line, OLD_DIFFERENT,
+			"without '%s': HAProxy looks for a name in small letters", key);
+		return;
+	}
 	if (is_whole(m) && (key[0] == '.' || strchr(key, '*') != NULL)) {
 		old_set(m->h->arena, m->line, OLD_DIFFERENT,
 			"without '%s': HAProxy compares it letter by letter, and no client asks for it", key);

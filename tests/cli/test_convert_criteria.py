@@ -109,3 +109,29 @@ def test_what_is_beside_a_file_is_judged(haproxy, rule):
     got = haproxy(ROUTED % rule)
     state, why = got.state(rule)
     assert state == "lost" and "'lb.example.com' is not a valid network" in why and got.code == 10
+
+
+# ---- capitals -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("condition, state, ours", [
+    ("req.ssl_sni,lower a.example B.example", "different", "sni=a.example"),
+    ("req.ssl_sni,lower -m end .a.example .B.example", "different", "sni=*.a.example"),
+    ("req.ssl_sni,lower B.example", "no-effect", None),
+    ("req.ssl_sni,lower -i B.example", "carried", "sni=B.example"),
+    ("req.ssl_sni -i B.example", "carried", "sni=B.example"),
+])
+def test_a_name_in_small_letters_has_no_capitals(route, condition, state, ours):
+    found, why, words = route(condition)
+    assert (found, words) == (state, ours) and ("capitals" in (why or "")) == (state != "carried")
+
+
+def test_a_map_of_names_in_small_letters_has_no_capitals(haproxy, tmp_path):
+    path = tmp_path / "names.map"
+    path.write_text("A.example x\na.example d\nb.example x\n", encoding="ascii")
+    route = f"use_backend %[req.ssl_sni,lower,map({path})]"
+    got = haproxy(ROUTED % route)
+    assert got.sections["frontend f"]["use-backend x"] == ["sni=b.example"]
+    assert got.sections["frontend f"]["use-backend d"] == ["sni=a.example"]
+    state, why = got.state(route)
+    assert state == "different" and "'A.example'" in why
