@@ -98,12 +98,33 @@ static struct rule *rules_of(struct haproxy *h, struct proxy *p, size_t *count)
 	return rules;
 }
 
+/* HAProxy 2.6 asks whether the section itself has such rules before it looks at those of its defaults. */
+static void note_skipped(struct rules *r, const struct proxy *p, const struct rule *rules, size_t count)
+{
+	static const char *const kinds[] = {"connection", "session"};
+
+	for (size_t kind = 0; kind < ARRAY_LEN(kinds); kind++) {
+		bool handed_down = false, own = false;
+
+		for (size_t i = 0; i < count; i++)
+			if (rules_kind(rules[i].line) == kind)
+				*(rules[i].owner == p ? &own : &handed_down) = true;
+		if (handed_down && !own)
+			work_note(r->h->work,
+				  "'%s' has 'tcp-request %s' lines of its defaults section, and none of its "
+				  "own: HAProxy 2.6 skips them then, and weir does not",
+				  p->name, kinds[kind]);
+	}
+}
+
 static void convert(struct rules *r, struct proxy *p)
 {
 	size_t count;
 	const struct rule *rules = rules_of(r->h, p, &count);
 	const struct refusals refusals = rules_refusals(rules, count);
 
+	if (IS_FRONT(p))
+		note_skipped(r, p, rules, count);
 	r->p = p;
 	r->firsts = (struct index){0};
 	for (size_t i = 0; i < RULE_KINDS; i++)

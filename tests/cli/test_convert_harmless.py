@@ -192,3 +192,13 @@ def test_clients_that_are_accepted_before_others_wait_are_named(haproxy, lines, 
     assert [got.state(rule)[0] == "different" for rule in rules] == different
     got = haproxy(ROUTED % "\n".join(["tcp-request inspect-delay 1s", *rules]))
     assert [got.state(rule)[0] for rule in rules] == ["no-effect"] * len(rules)
+
+
+@pytest.mark.parametrize("kind", ["connection", "session"])
+@pytest.mark.parametrize("own, said", [("", True), ("tcp-request {} accept if {{ src 10.0.0.9 }}\n", False)])
+def test_a_note_says_that_haproxy_skips_rules_of_a_defaults_section(haproxy, kind, own, said):
+    rule = f"tcp-request {kind} reject if {{ src 10.0.0.0/8 }}"
+    got = haproxy(f"defaults d\n{TIMES}{rule}\ndefaults e\n{TIMES}frontend f from d\nbind 10.0.0.9:80\n" +
+                  own.format(kind) + "default_backend b\nbackend b from e\nserver s 10.0.0.1:80\n")
+    assert any(f"'tcp-request {kind}' lines of its defaults" in note for note in got.report["notes"]) == said
+    assert "10.0.0.0/8" in " ".join(got.sections["frontend f"]["deny-from"])
