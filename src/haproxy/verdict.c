@@ -262,6 +262,10 @@ static void require_tls(struct rules *r, struct accepted *acc, struct old_line *
 	if (r->p != r->front && !slot_on(r->front, SLOT_INSPECT))
 		r->front->slots[SLOT_INSPECT] = r->p->slots[SLOT_INSPECT];
 	old_set(r->h->arena, line, OLD_CARRIED, NULL);
+	if (!slot_on(r->front, SLOT_INSPECT))
+		old_set(r->h->arena, line, OLD_DIFFERENT,
+			"without 'tcp-request inspect-delay', HAProxy refuses clients whose first bytes have "
+			"not come with the connection: weir waits for them");
 	if (acc->len > 0)
 		accepted_are(acc, OLD_LOST,
 			     "'required' has no exceptions: give these clients a frontend of their own");
@@ -408,7 +412,7 @@ static void by_condition(struct rules *r, struct accepted *acc, struct old_line 
 		judged++;
 		(accepts ? accept : reject)(r, acc, line, &alt);
 		for (size_t n = 0; !accepts && n < c.counts[i]; n++)
-			if (c.all[i][n]->kind == TERM_TRUE && c.all[i][n]->differs != NULL)
+			if (c.all[i][n]->differs != NULL)
 				old_set(r->h->arena, line, OLD_DIFFERENT, "%s", c.all[i][n]->differs);
 	}
 	if (judged == 0 && never != NULL)

@@ -202,3 +202,19 @@ def test_a_note_says_that_haproxy_skips_rules_of_a_defaults_section(haproxy, kin
                   own.format(kind) + "default_backend b\nbackend b from e\nserver s 10.0.0.1:80\n")
     assert any(f"'tcp-request {kind}' lines of its defaults" in note for note in got.report["notes"]) == said
     assert "10.0.0.0/8" in " ".join(got.sections["frontend f"]["deny-from"])
+
+
+@pytest.mark.parametrize("rule", ["reject if !{ req.ssl_hello_type 1 }",
+                                  "reject unless { req_ssl_ver gt 3 }"])
+def test_bytes_that_haproxy_does_not_wait_for_are_named(haproxy, rule):
+    rule = "tcp-request content " + rule
+    state, why = haproxy(listen(rule + "\n")).state(rule)
+    assert state == "different" and "inspect-delay" in why
+    state, why = haproxy(listen("tcp-request inspect-delay 1s\n" + rule + "\n")).state(rule)
+    assert "inspect-delay" not in (why or "")
+
+
+def test_a_rule_about_the_first_bytes_of_tls_is_different(haproxy):
+    rule = "tcp-request content reject unless { req.payload(0,3) -m bin 160301 }"
+    state, why = haproxy(listen("tcp-request inspect-delay 1s\n" + rule + "\n")).state(rule)
+    assert state == "different" and "its first bytes" in why

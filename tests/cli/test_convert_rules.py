@@ -163,7 +163,7 @@ def states_of(got, rules):
      {"allow-from": ["10.0.0.0/8"]}),
     # What `required` and deny-from do not spare.
     ([CONTENT + "accept if { src 10.0.0.0/8 }", CONTENT + "reject if !" + TLS], ["lost", "carried"],
-     {"sniff": ["tls required"]}),
+     {"sniff": ["tls timeout=5s required"]}),
     ([CONTENT + "accept if " + TLS, CONTENT + "reject if { src 10.0.0.0/8 }"], ["no-effect", "lost"], {}),
     ([CONTENT + "accept if " + TLS, CONTENT + "reject if !{ src 10.0.0.0/8 }"], ["no-effect", "lost"], {}),
     ([CONNECTION + "accept if { src 10.1.0.0/16 }", CONNECTION + "reject if { src 10.0.0.0/8 }"],
@@ -182,12 +182,12 @@ def states_of(got, rules):
      ["carried", "carried"], {"allow-from": ["10.0.0.0/8 10.9.0.0/16"]}),
     ([CONNECTION + "reject if !{ src 10.0.0.0/8 }", CONNECTION + "reject if { src 10.1.0.0/16 }",
       CONTENT + "reject if !" + TLS], ["carried", "carried", "carried"],
-     {"allow-from": ["10.0.0.0/8"], "deny-from": ["10.1.0.0/16"], "sniff": ["tls required"]}),
+     {"allow-from": ["10.0.0.0/8"], "deny-from": ["10.1.0.0/16"], "sniff": ["tls timeout=5s required"]}),
     ([CONTENT + "accept if " + TLS, CONTENT + "reject"], ["carried", "carried"],
-     {"sniff": ["tls required"]}),
+     {"sniff": ["tls timeout=5s required"]}),
 ])
 def test_a_sequence(haproxy, rules, states, keys):
-    got = haproxy(listen("\n".join(rules) + "\n"))
+    got = haproxy(listen("\n".join(["tcp-request inspect-delay 5s", *rules]) + "\n"))
     assert (states_of(got, rules), keys_of(got)) == (states, keys)
     assert got.code == (10 if "lost" in states else 0)
 
