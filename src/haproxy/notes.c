@@ -70,6 +70,24 @@ static void note_checks(struct haproxy *h, const struct proxy *p)
 			  p->name);
 }
 
+/* A server that takes no more than a number of clients. */
+static bool has_limit(const struct proxy *p)
+{
+	return has_word_of(&p->lists[LIST_SERVER], "maxconn") ||
+	       has_word_of(&p->lists[LIST_SERVER], "minconn") ||
+	       has_word_of(&p->lists[LIST_DEFAULT_SERVER], "maxconn");
+}
+
+static void note_random(struct haproxy *h, const struct proxy *p)
+{
+	if (strncmp(slot_word(p, SLOT_BALANCE, 0), "random", 6) == 0 && p->lists[LIST_SERVER].count > 1 &&
+	    has_limit(p))
+		work_note(h->work,
+			  "'%s': a client for whom 'balance random' draws a full server waits in HAProxy, "
+			  "also while others are free: weir takes one of those",
+			  p->name);
+}
+
 static void note_retries(struct haproxy *h, const struct proxy *p)
 {
 	const char *name = slot_word(p, SLOT_BALANCE, 0);
@@ -167,6 +185,7 @@ void haproxy_notes(struct haproxy *h)
 		if (IS_BACK(p)) {
 			note_checks(h, p);
 			note_retries(h, p);
+			note_random(h, p);
 		}
 	}
 }

@@ -204,6 +204,17 @@ def test_a_note_says_that_haproxy_skips_rules_of_a_defaults_section(haproxy, kin
     assert "10.0.0.0/8" in " ".join(got.sections["frontend f"]["deny-from"])
 
 
+@pytest.mark.parametrize("lines, said", [
+    ("balance random\nserver t 10.0.0.2:80 maxconn 9", True),
+    ("balance random(3)\ndefault-server maxconn 9\nserver t 10.0.0.2:80", True),
+    ("balance random", False), ("balance random\nserver t 10.0.0.2:80", False),
+    ("balance leastconn\nserver t 10.0.0.2:80 maxconn 9", False),
+])
+def test_a_note_says_that_a_full_server_may_be_drawn(haproxy, lines, said):
+    got = haproxy(listen(lines + "\n"))
+    assert any("draws a full server" in note for note in got.report["notes"]) == said
+
+
 @pytest.mark.parametrize("rule", ["reject if !{ req.ssl_hello_type 1 }",
                                   "reject unless { req_ssl_ver gt 3 }"])
 def test_bytes_that_haproxy_does_not_wait_for_are_named(haproxy, rule):
