@@ -129,19 +129,19 @@ static void take_number(struct arena *a, const struct criterion *c, struct term 
 		term_other(a, t, "a count that is compared in another way than gt and ge");
 }
 
-/* The ports that one value stands for, "" for none. */
+/* The ports that one value stands for, "" for none. Either end of "1024:2048" may be left out. */
 static const char *ports_of(struct arena *a, const char *op, const char *value)
 {
-	char *copy = arena_strndup(a, value, strlen(value)), *colon = strchr(copy, ':');
+	const char *colon = strchr(value, ':');
 	const unsigned long n = strtoul(value, NULL, 10);
 
-	if (colon != NULL)
-		*colon = '-';
 	if (op[0] == 'g')
 		return n + (op[1] == 't') > 65535 ? "" : arena_printf(a, "%lu-65535", n + (op[1] == 't'));
 	if (op[0] == 'l')
 		return n <= (op[1] == 't') ? "" : arena_printf(a, "1-%lu", n - (op[1] == 't'));
-	return copy;
+	if (colon != NULL)
+		return arena_printf(a, "%lu-%s", n > 0 ? n : 1, colon[1] != '\0' ? colon + 1 : "65535");
+	return strcmp(value, "0") == 0 ? "" : value;
 }
 
 /* An operator is for the values up to the next one. */

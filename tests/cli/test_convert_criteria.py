@@ -44,13 +44,15 @@ def test_a_flag_among_the_values_is_one(route, condition, ours):
     ("dst_port 80 gt 443", "dst-port=80,444-65535"),
     ("dst_port gt 443 eq 80", "dst-port=444-65535,80"), ("dst_port lt 1 gt 443", "dst-port=444-65535"),
     ("dst_port 80 443 8000:8100", "dst-port=80,443,8000-8100"), ("dst_port le 80", "dst-port=1-80"),
+    ("dst_port :1023 8000:", "dst-port=1-1023,8000-65535"), ("dst_port 0:1023 0", "dst-port=1-1023"),
 ])
 def test_an_operator_is_for_the_ports_behind_it(route, condition, ours):
     state, _, words = route(condition)
     assert (state, words) == ("carried", ours)
 
 
-@pytest.mark.parametrize("condition", ["dst_port lt 1", "dst_port gt 65535", "dst_port lt 0 gt 70000"])
+@pytest.mark.parametrize("condition", ["dst_port lt 1", "dst_port 0", "dst_port gt 65535",
+                                       "dst_port lt 0 gt 70000"])
 def test_a_port_that_there_is_not_never_holds(route, condition):
     assert route(condition) == ("no-effect", "there is no such port", None)
 
