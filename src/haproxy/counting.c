@@ -45,7 +45,7 @@ static void find_tracked(struct rules *r, const struct proxy *p, char counter, c
 	}
 }
 
-const struct proxy *rules_table_of(struct rules *r, const struct term *t)
+static const struct proxy *find_table(struct rules *r, const struct term *t)
 {
 	const struct proxy *table = NULL;
 
@@ -69,6 +69,7 @@ static bool is_of_counter(const struct term *t)
 /* The rules that count first: of each kind, behind its number among those of a section; 0 = none does. */
 struct firsts {
 	size_t of_kind[RULE_KINDS];
+	const struct proxy *table; /* that they count in, or NULL */
 };
 
 static bool counts_for(struct rules *r, struct proxy *section, const struct old_line *line,
@@ -106,18 +107,21 @@ static const struct firsts *firsts_for(struct rules *r, const struct term *t)
 {
 	const char *key = arena_printf(r->h->arena, "%c%s", t->counter != '\0' ? t->counter : '-', t->name);
 	struct firsts *firsts = index_find(&r->firsts, key);
-	const struct proxy *table;
 
 	if (firsts != NULL)
 		return firsts;
 	firsts = arena_alloc(r->h->arena, sizeof(*firsts));
-	*firsts = (struct firsts){{0}};
-	table = rules_table_of(r, t);
+	*firsts = (struct firsts){.table = find_table(r, t)};
 	if (r->p != r->front)
-		find_firsts(r, r->front, t, table, firsts);
-	find_firsts(r, r->p, t, table, firsts);
+		find_firsts(r, r->front, t, firsts->table, firsts);
+	find_firsts(r, r->p, t, firsts->table, firsts);
 	index_put(r->h->arena, &r->firsts, key, firsts);
 	return firsts;
+}
+
+const struct proxy *rules_table_of(struct rules *r, const struct term *t)
+{
+	return firsts_for(r, t)->table;
 }
 
 /* Does any section count clients in this one's table? */
