@@ -335,13 +335,23 @@ def test_nginx_the_time_grows_with_the_lines(tmp_path, head, each, tail):
     ("use_backend a if {{ nbsrv(b{n}) lt 1 }}\ndefault_backend b{n}", "server s {ip}:80 check"),
 ], ids=map(str, range(5)))
 def test_the_time_grows_with_the_sections(tmp_path, front, back):
+    """As their number does, which is twice as long. Other programs on the machine may disturb one look."""
     each = f"frontend f{{n}}\nbind {{ip}}:80\n{front}\nbackend b{{n}}\n{back}\n"
-    check_time(tmp_path, "haproxy", "", each, "backend a\nserver s 10.0.0.1:80\n", count=MANY // 2)
+    looks = []
+    while not looks or looks[-1][1] >= 3 * looks[-1][0]:
+        assert len(looks) < 3, looks
+        looks.append([seconds_for(tmp_path, "haproxy", "", each, "backend a\nserver s 10.0.0.1:80\n", n)
+                      for n in (MANY // 4, MANY // 2)])
 
 
-def check_time(tmp_path, program, head, each, tail, count=MANY):
+def check_time(tmp_path, program, head, each, tail):
+    assert seconds_for(tmp_path, program, head, each, tail) < 2.5
+
+
+def seconds_for(tmp_path, program, head, each, tail, count=MANY):
+    """Of processor time."""
     text = head + "".join(each.format(n=n, ip=address(n)) for n in range(1, count)) + tail
     before = cpu_seconds()
     got = convert(tmp_path, text, "--report", tmp_path / "report", program=program)
     assert got.returncode in (0, 1, 10), got.stderr
-    assert cpu_seconds() - before < 2.5
+    return cpu_seconds() - before
