@@ -8,7 +8,7 @@
 
 #include "acl.h"
 
-#define CAPITALS "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+#define UPPER_CASE "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 /* A match anywhere in the name. */
 static bool is_part(const char *match)
@@ -16,10 +16,10 @@ static bool is_part(const char *match)
 	return strcmp(match, "sub") == 0 || strcmp(match, "dom") == 0;
 }
 
-/* Is it a value with capitals, for a name in small letters? */
-static bool is_too_large(const struct criterion *c, const char *value)
+/* Is it a value with upper-case letters, for a name in lower case? */
+static bool has_upper_case(const struct criterion *c, const char *value)
 {
-	return c->lowered && !c->any_case && strpbrk(value, CAPITALS) != NULL;
+	return c->lowered && !c->any_case && strpbrk(value, UPPER_CASE) != NULL;
 }
 
 /* May a client ask for a name that HAProxy finds with this value? Not with a path or a port in it; nor with a
@@ -28,14 +28,14 @@ static bool may_be_asked_for(const struct criterion *c, const char *value)
 {
 	const bool whole = c->match[0] == '\0' || strcmp(c->match, "str") == 0;
 
-	return !is_too_large(c, value) && strpbrk(value, "/:@ *") == NULL && value[0] != '-' &&
+	return !has_upper_case(c, value) && strpbrk(value, "/:@ *") == NULL && value[0] != '-' &&
 	       !(whole && value[0] == '.');
 }
 
 /* Drops what no client asks for. False: nothing is left. */
 static bool keep_names(struct criterion *c, struct term *t)
 {
-	bool pattern = false, large = false;
+	bool pattern = false, upper = false;
 	size_t kept = 0;
 
 	if (strcmp(c->match, "reg") == 0)
@@ -43,8 +43,8 @@ static bool keep_names(struct criterion *c, struct term *t)
 	for (size_t i = 0; i < c->count; i++) {
 		if (may_be_asked_for(c, c->values[i]))
 			c->values[kept++] = c->values[i];
-		else if (is_too_large(c, c->values[i]))
-			large = true;
+		else if (has_upper_case(c, c->values[i]))
+			upper = true;
 		else
 			pattern = pattern || c->values[i][0] == '*' || c->values[i][0] == '.';
 	}
@@ -52,14 +52,15 @@ static bool keep_names(struct criterion *c, struct term *t)
 		return true;
 	c->count = kept;
 	t->differs = pattern ? "without what no client asks for: HAProxy compares '*.NAME' letter by letter"
-		     : large ? "without what has capitals: HAProxy compares it with a name in small letters"
+		     : upper ? "without what has upper-case letters: HAProxy compares it with a name in "
+			       "lower case"
 			     : "without what is no name of a server: no client asks for that";
 	if (kept > 0 || c->file_count > 0)
 		return true;
 	t->kind = TERM_FALSE;
 	t->value = "no client asks for such a name";
-	if (large)
-		t->value = "it has capitals, and HAProxy compares it with a name in small letters";
+	if (upper)
+		t->value = "it has upper-case letters, and HAProxy compares it with a name in lower case";
 	if (pattern)
 		t->value = "no client asks for such a name: HAProxy compares '*.NAME' and '.NAME' letter by "
 			   "letter; for the names below NAME, write sni=*.NAME";
@@ -102,4 +103,3 @@ void criterion_take_sni(struct arena *a, struct criterion *c, struct term *t)
 	}
 	t->value = criterion_values(a, c, t);
 }
-

@@ -112,7 +112,7 @@ static void take_entry(struct name_map *m, char *text)
 	m->entries++;
 	if (m->lowered && strpbrk(key, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != NULL) {
 		old_set(m->h->arena, m->line, OLD_DIFFERENT,
-			"without '%s': HAProxy looks for a name in small letters", key);
+			"without '%s': HAProxy looks for a name in lower case", key);
 		return;
 	}
 	if (is_whole(m) && (key[0] == '.' || strchr(key, '*') != NULL)) {

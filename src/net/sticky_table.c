@@ -446,4 +446,3 @@ uint64_t sticky_table_set(struct sticky_table *t, const struct sticky_key *k, co
 	spinlock_unlock(&at.part->lock);
 	return now;
 }
-

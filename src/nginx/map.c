@@ -68,7 +68,7 @@ static void note_case(struct nginx_map *m, struct old_line *line, const char *na
 	}
 	if (has_capital)
 		old_set(m->n->arena, line, OLD_DIFFERENT,
-			"nginx's '~' regards case, and clients write small letters: weir takes both");
+			"nginx's '~' regards case, and clients write names in lower case: weir takes both");
 	else if (has_small && strcmp(names, "any") != 0)
 		work_note(m->n->work,
 			  "a '~' in a map of nginx's regards case: a client that writes a name with capital "
@@ -241,7 +241,7 @@ static void take_alpn(struct nginx_map *m, struct old_line *line, const char *ke
 		old_set(m->n->arena, line, OLD_LOST, "write alpn=PROTOCOL for each");
 		return;
 	}
-	/* All that clients offer is in small letters. */
+	/* All that clients offer is in lower case. */
 	nginx_map_add(m, line, any_case ? nginx_small(m->n->arena, out) : out, RANK_PATTERN);
 	if (!begins || strcmp(text, "\\b") != 0)
 		old_set(m->n->arena, line, OLD_DIFFERENT,

@@ -46,7 +46,7 @@ struct nginx_map {
 	bool ended; /* a pattern takes all clients that no exact entry takes; it is `otherwise` */
 };
 
-/* The map or geo that makes `$name`, in capital letters or small ones; NULL = none does. */
+/* The map or geo that makes `$name`, in upper or lower case; NULL = none does. */
 struct old_line *nginx_map_find(const struct nginx *n, const char *name);
 /* Is a line inside a map no entry? */
 bool nginx_map_is_parameter(const struct old_line *line);

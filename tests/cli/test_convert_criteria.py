@@ -113,7 +113,7 @@ def test_what_is_beside_a_file_is_judged(haproxy, rule):
     assert state == "lost" and "'lb.example.com' is not a valid network" in why and got.code == 10
 
 
-# ---- capitals -----------------------------------------------------------------------------------------
+# ---- upper case ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("condition, state, ours", [
@@ -123,12 +123,12 @@ def test_what_is_beside_a_file_is_judged(haproxy, rule):
     ("req.ssl_sni,lower -i B.example", "carried", "sni=B.example"),
     ("req.ssl_sni -i B.example", "carried", "sni=B.example"),
 ])
-def test_a_name_in_small_letters_has_no_capitals(route, condition, state, ours):
+def test_a_name_in_lower_case_has_no_upper_case(route, condition, state, ours):
     found, why, words = route(condition)
-    assert (found, words) == (state, ours) and ("capitals" in (why or "")) == (state != "carried")
+    assert (found, words) == (state, ours) and ("upper-case" in (why or "")) == (state != "carried")
 
 
-def test_a_map_of_names_in_small_letters_has_no_capitals(haproxy, tmp_path):
+def test_a_map_of_names_in_lower_case_has_no_upper_case(haproxy, tmp_path):
     path = tmp_path / "names.map"
     path.write_text("A.example x\na.example d\nb.example x\n", encoding="ascii")
     route = f"use_backend %[req.ssl_sni,lower,map({path})]"
