@@ -4,7 +4,6 @@
  *
  * Main thread.
  */
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -261,27 +260,19 @@ static bool begins_as_tls(const struct criterion *c)
 	return found;
 }
 
-static const char *lower(struct arena *a, const char *text)
-{
-	char *copy = arena_strndup(a, text, strlen(text));
-
-	for (char *c = copy; *c != '\0'; c++)
-		*c = (char)tolower((unsigned char)*c);
-	return copy;
-}
-
 static void take_alpn(struct arena *a, const struct criterion *c, struct term *t)
 {
 	t->kind = TERM_ALPN;
 	t->value = work_joined(a, c->values, c->count, ",");
 	if (c->any_case)
-		t->value = lower(a, t->value);
+		t->value = work_lower_case(a, t->value);
 	if (c->match[0] != '\0' && strcmp(c->match, "str") != 0)
 		term_other(a, t, "a part of a protocol's name: write the names, req.ssl_alpn h2");
 	for (size_t i = 0; i < c->count; i++)
 		if (strchr(c->values[i], ',') != NULL)
 			term_other(a, t,
-			      "HAProxy compares with one protocol of the client at a time, not with a list");
+				   "HAProxy compares with one protocol of the client at a time, not with a "
+				   "list");
 	if (c->file_count > 0)
 		term_other(a, t, "a file of protocols: write their names");
 }
@@ -317,7 +308,7 @@ static void take_criterion(struct arena *a, struct criterion *c, struct term *t)
 		t->differs = "for TLS of every version";
 		if (c->converted || !haproxy_is_any_version(c->op, c->values, c->count))
 			term_other(a, t,
-			      "a version of TLS: weir takes all of them, { req.ssl_hello_type 1 }");
+				   "a version of TLS: weir takes all of them, { req.ssl_hello_type 1 }");
 	} else if (is_one_of(c->name, length_names)) {
 		t->kind = TERM_DATA;
 		if (c->converted || !haproxy_is_any_length(c->op, c->values, c->count, &t->negated))

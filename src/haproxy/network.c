@@ -40,20 +40,6 @@ static int length_of(const char *text)
 	return is_digit(text[0]) && *end == '\0' && bits <= IPV6_BITS ? (int)bits : -1;
 }
 
-/* Clears what is behind the prefix: HAProxy does not compare it. Returns whether there was anything. */
-static bool clear_rest(unsigned char *address, int bits, int most)
-{
-	bool found = false;
-
-	for (int i = bits; i < most; i++) {
-		const unsigned char bit = (unsigned char)(0x80 >> i % 8);
-
-		found = found || (address[i / 8] & bit) != 0;
-		address[i / 8] &= (unsigned char)~bit;
-	}
-	return found;
-}
-
 const char *haproxy_network(struct arena *a, const char *text)
 {
 	const char *slash = strchr(text, '/'), *host = text;
@@ -72,7 +58,9 @@ const char *haproxy_network(struct arena *a, const char *text)
 	bits = length_of(slash + 1);
 	if (bits < 0 || bits > most || inet_pton(family, host, address) != 1)
 		return text;
-	if (clear_rest(address, bits, most) && inet_ntop(family, address, plain, sizeof(plain)) != NULL)
+	/* HAProxy does not compare what is behind the prefix. */
+	if (work_clear_bits(address, (unsigned)most, (unsigned)bits) &&
+	    inet_ntop(family, address, plain, sizeof(plain)) != NULL)
 		host = arena_strndup(a, plain, strlen(plain));
 	return arena_printf(a, "%s/%d", host, bits);
 }

@@ -75,8 +75,6 @@ const struct old_lines *nginx_listening(const struct nginx *n, const char *addre
 struct old_line *nginx_find(const struct old_lines *block, const struct old_lines *up, const char *name);
 /* What follows `name`, such as "weight=", in a word of a `server` line; `otherwise` if it is in none. */
 const char *nginx_parameter(const struct old_line *line, const char *name, const char *otherwise);
-/* The text in lower case. */
-const char *nginx_small(struct arena *a, const char *text);
 /* The block `kind NAME { }` in stream; NULL: there is none. */
 struct old_line *nginx_block(const struct nginx *n, const char *kind, const char *name);
 /* A duration of nginx's: a bare number is seconds. NULL: it is none. */

@@ -4,7 +4,6 @@
  *
  * Main thread.
  */
-#include <ctype.h>
 #include <string.h>
 
 #include "blocks.h"
@@ -19,23 +18,11 @@ const char *nginx_parameter(const struct old_line *line, const char *name, const
 	return otherwise;
 }
 
-const char *nginx_small(struct arena *a, const char *text)
-{
-	char *small;
-
-	if (text[strcspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ")] == '\0')
-		return text;
-	small = arena_strndup(a, text, strlen(text));
-	for (char *c = small; *c != '\0'; c++)
-		*c = (char)tolower((unsigned char)*c);
-	return small;
-}
-
 /* nginx takes the names of upstreams without regard to case. */
 static const char *key_of(struct arena *a, const char *kind, const char *name)
 {
 	if (strcmp(kind, "upstream") == 0)
-		name = nginx_small(a, name);
+		name = work_lower_case(a, name);
 	return arena_printf(a, "%s %s", kind, name);
 }
 
@@ -48,7 +35,7 @@ static void count_users(struct nginx *n, const struct old_line *block)
 {
 	for (size_t i = 0; i < block->inside.count; i++) {
 		const struct old_line *line = block->inside.list[i];
-		const char *name = nginx_small(n->arena, old_word(line, 1));
+		const char *name = work_lower_case(n->arena, old_word(line, 1));
 		struct nginx_users *users = index_find(&n->users, name);
 
 		if (strcmp(line->words[0], "server") == 0)

@@ -242,7 +242,7 @@ static void take_alpn(struct nginx_map *m, struct old_line *line, const char *ke
 		return;
 	}
 	/* All that clients offer is in lower case. */
-	nginx_map_add(m, line, any_case ? nginx_small(m->n->arena, out) : out, RANK_PATTERN);
+	nginx_map_add(m, line, any_case ? work_lower_case(m->n->arena, out) : out, RANK_PATTERN);
 	if (!begins || strcmp(text, "\\b") != 0)
 		old_set(m->n->arena, line, OLD_DIFFERENT,
 			"nginx compares this with all that a client offers: weir takes a client that offers "

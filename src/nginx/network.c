@@ -15,16 +15,6 @@
 #define OTHERS_MAX 64 /* networks that another is without */
 #define PARTS_MAX  64 /* that are left of it */
 
-/* Clears the bits behind the first `bits` of an address. */
-static void mask(unsigned char *address, size_t bytes, unsigned bits)
-{
-	for (size_t i = 0; i < bytes; i++) {
-		if (bits >= 8 * (i + 1))
-			continue;
-		address[i] = bits <= 8 * i ? 0 : (unsigned char)(address[i] & (0xff00 >> (bits - 8 * i)));
-	}
-}
-
 const char *nginx_network(struct arena *a, const char *text)
 {
 	const char *slash = strchr(text, '/');
@@ -40,7 +30,7 @@ const char *nginx_network(struct arena *a, const char *text)
 	if (*end != '\0' || bits > (family == AF_INET ? 32 : 128) ||
 	    inet_pton(family, arena_strndup(a, text, (size_t)(slash - text)), address) != 1)
 		return text;
-	mask(address, family == AF_INET ? 4 : 16, (unsigned)bits);
+	(void)work_clear_bits(address, family == AF_INET ? 32 : 128, (unsigned)bits); /* it may have none */
 	if (inet_ntop(family, address, out, sizeof(out)) == NULL)
 		return text;
 	return arena_printf(a, "%s/%lu", out, bits);

@@ -96,7 +96,7 @@ static void read_sides(struct serving *v, struct nginx_sides *sides)
 /* How many server blocks pass to this target. */
 static unsigned users_of(const struct nginx *n, const char *target)
 {
-	const struct nginx_users *users = index_find(&n->users, nginx_small(n->arena, target));
+	const struct nginx_users *users = index_find(&n->users, work_lower_case(n->arena, target));
 
 	return users != NULL ? users->count : 0;
 }

@@ -427,7 +427,7 @@ const char *nginx_backend(struct nginx *n, struct old_line *line, const char *ta
 {
 	const char *signature = signature_of(n, sides);
 	struct old_line *block = nginx_block(n, "upstream", target);
-	const char *key = block != NULL ? nginx_small(n->arena, target) : target;
+	const char *key = block != NULL ? work_lower_case(n->arena, target) : target;
 	struct ini_section *s;
 	bool again = false;
 	const char *name;

@@ -56,6 +56,10 @@ const char *work_password_hash(struct arena *a, const char *password);
 const char *work_joined(struct arena *a, const char *const *list, size_t count, const char *between);
 /* Is the item one of a list with `between` in between? */
 bool work_has_item(const char *list, char between, const char *item);
+/* The text in lower case. */
+const char *work_lower_case(struct arena *a, const char *text);
+/* Clears what is behind the first `kept` bits of an address of so many `bits`. Was there anything? */
+bool work_clear_bits(unsigned char *address, unsigned bits, unsigned kept);
 /* The list with each item on a line of its own. */
 const char *work_lines(struct arena *a, const char *list);
 /* The list with blanks in place of commas. */
